@@ -75,54 +75,47 @@ struct cfs_5_4_state {
 };
 
 struct cfs_5_4_core {
-	/* cfs.ipa:48 */
+	/* cfs.ipa:44 */
 	nsec_t min_vruntime;
 	/*
-	 * cfs.ipa:51
+	 * cfs.ipa:47
 	 * Recent load (1024: always busy) at time `since`, the last change between busy and idle;
 	 * `gone` is the part of it left by exited threads; `joining` is that of new threads, added later.
 	 */
 	int64_t past;
 	int64_t gone;
 	int64_t joining;
-	/* cfs.ipa:52 */
+	/* cfs.ipa:48 */
 	nsec_t since;
 	/*
-	 * cfs.ipa:54
-	 * Average number of runnable threads (cpu_load; 65536: one), at time `counted`.
-	 */
-	int64_t demand;
-	/* cfs.ipa:55 */
-	nsec_t counted;
-	/*
-	 * cfs.ipa:57
+	 * cfs.ipa:50
 	 * Moving average of the length of idle periods, at most twice `migration_cost`.
 	 */
 	nsec_t usual_idle;
 	/*
-	 * cfs.ipa:59
+	 * cfs.ipa:52
 	 * When it last balanced its die, and when its die last balanced with others.
 	 */
 	nsec_t last_die;
 	nsec_t last_machine;
 	/*
-	 * cfs.ipa:61
+	 * cfs.ipa:54
 	 * Attempts to balance in a row that took no thread although others waited.
 	 */
 	int64_t failures;
 	/*
-	 * cfs.ipa:63
+	 * cfs.ipa:56
 	 * When it was last idle or without a better place for its thread on its die; and its die, on the others.
 	 */
 	nsec_t roomy;
 	nsec_t roomy_die;
 	/*
-	 * cfs.ipa:65
+	 * cfs.ipa:58
 	 * Where its running thread is to go on (active balance).
 	 */
 	core_t better;
 	/*
-	 * cfs.ipa:67
+	 * cfs.ipa:60
 	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
@@ -149,20 +142,11 @@ struct cfs_5_4_thread {
 	nsec_t ran;
 	/*
 	 * cfs.ipa:38
-	 * Recent load of the thread: part of the time in which it runs.
+	 * Recent load of the thread.
 	 */
 	int64_t util;
 	/*
 	 * cfs.ipa:40
-	 * Part of the time in which it runs or waits (load_avg; 65536: always), at time `seen`.
-	 */
-	int64_t demand;
-	/* cfs.ipa:41 */
-	nsec_t seen;
-	/* cfs.ipa:42 */
-	bool asleep;
-	/*
-	 * cfs.ipa:44
 	 * Core where the thread last woke another.
 	 */
 	core_t recent;
@@ -203,11 +187,9 @@ static __attribute__((unused)) void cfs_5_4_init_thread(void SAAKM_MEM *attrs)
 
 	p->home = SAAKM_NO_CORE;
 	p->ran = -1 * SAAKM_S;
-	p->demand = 65536LL;
 	p->recent = SAAKM_NO_CORE;
 }
 
-SAAKM_LOCAL void cfs_5_4_advance(saakm_t s, core_t c, thread_t t);
 SAAKM_LOCAL void cfs_5_4_on_enqueue(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL int64_t cfs_5_4_busy_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t cfs_5_4_idle_load(saakm_t s, core_t c);
@@ -217,6 +199,7 @@ SAAKM_LOCAL void cfs_5_4_update(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t cfs_5_4_joined(saakm_t s, core_t c, int64_t before);
 SAAKM_LOCAL void cfs_5_4_join(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL core_t cfs_5_4_search(saakm_t s, thread_t t, core_t target, core_t waker);
+SAAKM_LOCAL int64_t cfs_5_4_asleep(saakm_t s, thread_t t);
 SAAKM_LOCAL core_t cfs_5_4_fallback(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void cfs_5_4_gather(saakm_t s, core_t c, set_t from, int64_t most);
 SAAKM_LOCAL void cfs_5_4_periodic(saakm_t s, core_t c, int64_t factor);
@@ -230,11 +213,9 @@ SAAKM_LOCAL bool cfs_5_4_leaves(saakm_t s, thread_t t, domain_t own, domain_t ot
 SAAKM_LOCAL bool cfs_5_4_may_leave_node(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL bool cfs_5_4_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d);
 SAAKM_LOCAL int64_t cfs_5_4_weigh(saakm_t s, core_t c);
-SAAKM_LOCAL void cfs_5_4_arrive(saakm_t s, thread_t t, core_t c);
-SAAKM_LOCAL int64_t cfs_5_4_part(saakm_t s, thread_t t);
 
 /*
- * cfs.ipa:70
+ * cfs.ipa:63
  * t => c.ready
  */
 SAAKM_ENTER(cfs_5_4_enter_ready)
@@ -243,7 +224,7 @@ SAAKM_ENTER(cfs_5_4_enter_ready)
 	saakm_ready(s, t, c, CFS_5_4_QUEUE_READY, cfs_5_4_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:74 */
+/* cfs.ipa:67 */
 SAAKM_LOCAL nsec_t cfs_5_4_vruntime_now(saakm_t s, thread_t t)
 {
 	return cfs_5_4_thread(t)->vruntime
@@ -251,7 +232,7 @@ SAAKM_LOCAL nsec_t cfs_5_4_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:78 */
+/* cfs.ipa:71 */
 SAAKM_LOCAL void cfs_5_4_charge(saakm_t s, thread_t t)
 {
 	cfs_5_4_thread(t)->vruntime = cfs_5_4_vruntime_now(s, t);
@@ -261,27 +242,15 @@ SAAKM_LOCAL void cfs_5_4_charge(saakm_t s, thread_t t)
 				cfs_5_4_state(s)->half_life);
 	cfs_5_4_thread(t)->charged = saakm_runtime(s, t);
 	cfs_5_4_thread(t)->ran = saakm_now(s);
-	cfs_5_4_advance(s, saakm_core(t), t);
-}
-
-/*
- * cfs.ipa:90
- * The core's time line follows the least vruntime, that of t, which has just run, or of the first thread that
- * waits (update_min_vruntime). A thread that changes cores is as far behind there as it was here.
- */
-SAAKM_LOCAL void cfs_5_4_advance(saakm_t s, core_t c, thread_t t)
-{
-	nsec_t least = cfs_5_4_thread(t)->vruntime;
-	thread_t f = saakm_first(s, c, CFS_5_4_QUEUE_READY);
-
-	if (f != NULL) {
-		least = saakm_min(least, cfs_5_4_thread(f)->vruntime);
+	core_t c = saakm_core(t);
+	if (saakm_nr_ready(s, c) == 0) {
+		cfs_5_4_core(s, c)->min_vruntime = saakm_max(cfs_5_4_core(s, c)->min_vruntime,
+				cfs_5_4_thread(t)->vruntime);
 	}
-	cfs_5_4_core(s, c)->min_vruntime = saakm_max(cfs_5_4_core(s, c)->min_vruntime, least);
 }
 
 /*
- * cfs.ipa:97
+ * cfs.ipa:83
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void cfs_5_4_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -301,7 +270,7 @@ SAAKM_LOCAL void cfs_5_4_on_enqueue(saakm_t s, thread_t t, core_t c)
 						saakm_nr_running(s, c) + 1));
 		cfs_5_4_join(s, t, c);
 	}
-	cfs_5_4_arrive(s, t, c);
+	cfs_5_4_thread(t)->home = c;
 	thread_t r = saakm_current(s, c);
 
 	if (r != NULL) {
@@ -313,7 +282,7 @@ SAAKM_LOCAL void cfs_5_4_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:109 */
+/* cfs.ipa:95 */
 SAAKM_LOCAL void cfs_5_4_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, CFS_5_4_QUEUE_READY);
@@ -326,7 +295,7 @@ SAAKM_LOCAL void cfs_5_4_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:117 */
+/* cfs.ipa:103 */
 SAAKM_LOCAL void cfs_5_4_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -340,28 +309,28 @@ SAAKM_LOCAL void cfs_5_4_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:125 */
+/* cfs.ipa:111 */
 SAAKM_LOCAL void cfs_5_4_on_yield(saakm_t s, thread_t t)
 {
 	cfs_5_4_charge(s, t);
 	cfs_5_4_enter_ready(s, t, saakm_core(t), CFS_5_4_REASON_NONE);
 }
 
-/* cfs.ipa:130 */
+/* cfs.ipa:116 */
 SAAKM_LOCAL void cfs_5_4_on_preempt(saakm_t s, thread_t t)
 {
 	cfs_5_4_charge(s, t);
 	cfs_5_4_stay_or_go(s, t);
 }
 
-/* cfs.ipa:135 */
+/* cfs.ipa:121 */
 SAAKM_LOCAL void cfs_5_4_on_block(saakm_t s, thread_t t)
 {
 	cfs_5_4_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:141 */
+/* cfs.ipa:126 */
 SAAKM_LOCAL void cfs_5_4_on_terminate(saakm_t s, thread_t t)
 {
 	cfs_5_4_charge(s, t);
@@ -373,7 +342,7 @@ SAAKM_LOCAL void cfs_5_4_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:153
+ * cfs.ipa:137
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -382,7 +351,7 @@ SAAKM_SHARED_1(int64_t, cfs_5_4_recent, core_t, c)
 	return saakm_has(saakm_idle(s), c) ? cfs_5_4_idle_load(s, c) : cfs_5_4_busy_load(s, c);
 }
 
-/* cfs.ipa:157 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL int64_t cfs_5_4_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -391,7 +360,7 @@ SAAKM_LOCAL int64_t cfs_5_4_busy_load(saakm_t s, core_t c)
 				cfs_5_4_state(s)->half_life);
 }
 
-/* cfs.ipa:161 */
+/* cfs.ipa:145 */
 SAAKM_LOCAL int64_t cfs_5_4_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), cfs_5_4_refresh_of(s, c));
@@ -400,7 +369,7 @@ SAAKM_LOCAL int64_t cfs_5_4_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:167
+ * cfs.ipa:151
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t cfs_5_4_rest(saakm_t s, core_t c, nsec_t at)
@@ -411,7 +380,7 @@ SAAKM_LOCAL int64_t cfs_5_4_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:172
+ * cfs.ipa:156
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t cfs_5_4_refresh_of(saakm_t s, core_t c)
@@ -422,7 +391,7 @@ SAAKM_LOCAL nsec_t cfs_5_4_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:177
+ * cfs.ipa:161
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void cfs_5_4_update(saakm_t s, core_t c)
@@ -435,14 +404,14 @@ SAAKM_LOCAL void cfs_5_4_update(saakm_t s, core_t c)
 	cfs_5_4_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:184 */
+/* cfs.ipa:168 */
 SAAKM_LOCAL int64_t cfs_5_4_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + cfs_5_4_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:189
+ * cfs.ipa:173
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void cfs_5_4_join(saakm_t s, thread_t t, core_t c)
@@ -451,7 +420,7 @@ SAAKM_LOCAL void cfs_5_4_join(saakm_t s, thread_t t, core_t c)
 	cfs_5_4_core(s, c)->joining += cfs_5_4_thread(t)->util;
 }
 
-/* cfs.ipa:194 */
+/* cfs.ipa:178 */
 SAAKM_LOCAL void cfs_5_4_on_enter_idle(saakm_t s, core_t c)
 {
 	cfs_5_4_core(s, c)->past = cfs_5_4_joined(s, c, cfs_5_4_busy_load(s, c));
@@ -459,7 +428,7 @@ SAAKM_LOCAL void cfs_5_4_on_enter_idle(saakm_t s, core_t c)
 	cfs_5_4_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:200 */
+/* cfs.ipa:184 */
 SAAKM_LOCAL void cfs_5_4_on_exit_idle(saakm_t s, core_t c)
 {
 	cfs_5_4_core(s, c)->roomy = saakm_now(s);
@@ -474,7 +443,7 @@ SAAKM_LOCAL void cfs_5_4_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:256
+ * cfs.ipa:194
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t cfs_5_4_pressure(saakm_t s, core_t c)
@@ -482,7 +451,7 @@ SAAKM_LOCAL int64_t cfs_5_4_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : cfs_5_4_recent(s, c);
 }
 
-/* cfs.ipa:260 */
+/* cfs.ipa:198 */
 SAAKM_SHARED_1(int64_t, cfs_5_4_load_of, domain_t, d)
 {
 	int64_t sum = 0;
@@ -495,7 +464,7 @@ SAAKM_SHARED_1(int64_t, cfs_5_4_load_of, domain_t, d)
 }
 
 /*
- * cfs.ipa:286
+ * cfs.ipa:224
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -537,7 +506,7 @@ SAAKM_SHARED_3(core_t, cfs_5_4_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:306
+ * cfs.ipa:244
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -642,7 +611,7 @@ SAAKM_LOCAL core_t cfs_5_4_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:326
+ * cfs.ipa:264
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -655,7 +624,7 @@ SAAKM_LOCAL core_t cfs_5_4_choose_target(saakm_t s, thread_t t, core_t waker)
 	if (saakm_has(saakm_idle(s), waker) && saakm_has(&saakm_llc(s, prev)->cores, waker)) {
 		return saakm_has(saakm_idle(s), prev) ? prev : waker;
 	}
-	int64_t mine = cfs_5_4_part(s, t);
+	int64_t mine = cfs_5_4_asleep(s, t);
 	int64_t there = cfs_5_4_weigh(s, prev);
 	int64_t margin = saakm_has(&saakm_llc(s, prev)->cores, waker) ? 108LL : 112LL;
 	return (cfs_5_4_weigh(s, waker) + mine) * 100 < (there - saakm_min(mine, there)) * margin
@@ -663,7 +632,7 @@ SAAKM_LOCAL core_t cfs_5_4_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:347
+ * cfs.ipa:280
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t cfs_5_4_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -699,7 +668,7 @@ SAAKM_LOCAL core_t cfs_5_4_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:362
+ * cfs.ipa:295
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t cfs_5_4_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -744,7 +713,17 @@ SAAKM_LOCAL core_t cfs_5_4_search(saakm_t s, thread_t t, core_t target, core_t w
 }
 
 /*
- * cfs.ipa:373
+ * cfs.ipa:306
+ * Load of t, decayed over its sleep.
+ */
+SAAKM_LOCAL int64_t cfs_5_4_asleep(saakm_t s, thread_t t)
+{
+	return saakm_decay(cfs_5_4_thread(t)->util, saakm_now(s) - cfs_5_4_thread(t)->ran,
+			cfs_5_4_state(s)->half_life);
+}
+
+/*
+ * cfs.ipa:311
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, cfs_5_4_fallback, thread_t, t, core_t, c)
@@ -759,20 +738,20 @@ SAAKM_SHARED_2(core_t, cfs_5_4_fallback, thread_t, t, core_t, c)
 	return choice;
 }
 
-/* cfs.ipa:377 */
+/* cfs.ipa:315 */
 SAAKM_LOCAL void cfs_5_4_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	cfs_5_4_enter_ready(s, t, cfs_5_4_choose_fork(s, t, parent), CFS_5_4_REASON_CFS);
 }
 
-/* cfs.ipa:381 */
+/* cfs.ipa:319 */
 SAAKM_LOCAL void cfs_5_4_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	cfs_5_4_enter_ready(s, t, cfs_5_4_choose_wakeup(s, t, waker), CFS_5_4_REASON_CFS);
 }
 
 /*
- * cfs.ipa:388
+ * cfs.ipa:326
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, cfs_5_4_crowded, domain_t, die)
@@ -787,7 +766,7 @@ SAAKM_SHARED_1(bool, cfs_5_4_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:393
+ * cfs.ipa:331
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, cfs_5_4_weight_of, core_t, c)
@@ -810,7 +789,7 @@ SAAKM_SHARED_1(int64_t, cfs_5_4_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:400
+ * cfs.ipa:338
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool cfs_5_4_hot(saakm_t s, thread_t t, core_t dst)
@@ -822,7 +801,7 @@ SAAKM_LOCAL bool cfs_5_4_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:407 */
+/* cfs.ipa:345 */
 SAAKM_SHARED_2(bool, cfs_5_4_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -830,7 +809,7 @@ SAAKM_SHARED_2(bool, cfs_5_4_pull_can_steal_core, core_t, dst, core_t, src)
 				|| cfs_5_4_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:410 */
+/* cfs.ipa:348 */
 SAAKM_SHARED_2(int64_t, cfs_5_4_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -838,7 +817,7 @@ SAAKM_SHARED_2(int64_t, cfs_5_4_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:411 */
+/* cfs.ipa:349 */
 SAAKM_SHARED_3(bool, cfs_5_4_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !cfs_5_4_hot(s, t, dst)
@@ -846,13 +825,13 @@ SAAKM_SHARED_3(bool, cfs_5_4_pull_steal_thread, core_t, dst, thread_t, t, memo_t
 			- SAAKM_MEMO_VALUE(memo, 1, cfs_5_4_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* cfs.ipa:414 */
+/* cfs.ipa:352 */
 SAAKM_SHARED_2(bool, cfs_5_4_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= cfs_5_4_core(s, dst)->budget;
 }
 
-/* cfs.ipa:415 */
+/* cfs.ipa:353 */
 SAAKM_LOCAL void cfs_5_4_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_5_4_core(s, dst)->failures = 0;
@@ -860,7 +839,7 @@ SAAKM_LOCAL void cfs_5_4_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:406
+ * cfs.ipa:344
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(cfs_5_4_pull, dst, from)
@@ -916,7 +895,7 @@ SAAKM_STEAL(cfs_5_4_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:424 */
+/* cfs.ipa:362 */
 SAAKM_SHARED_2(bool, cfs_5_4_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -925,7 +904,7 @@ SAAKM_SHARED_2(bool, cfs_5_4_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& cfs_5_4_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:425 */
+/* cfs.ipa:363 */
 SAAKM_SHARED_2(int64_t, cfs_5_4_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -933,7 +912,7 @@ SAAKM_SHARED_2(int64_t, cfs_5_4_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:426 */
+/* cfs.ipa:364 */
 SAAKM_SHARED_3(bool, cfs_5_4_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst)
@@ -941,7 +920,7 @@ SAAKM_SHARED_3(bool, cfs_5_4_rotate_steal_thread, core_t, dst, thread_t, t, memo
 			> SAAKM_MEMO_VALUE(memo, 1, cfs_5_4_weight_of(s, dst)) * 117;
 }
 
-/* cfs.ipa:429 */
+/* cfs.ipa:367 */
 SAAKM_SHARED_2(bool, cfs_5_4_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -950,7 +929,7 @@ SAAKM_SHARED_2(bool, cfs_5_4_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:430 */
+/* cfs.ipa:368 */
 SAAKM_LOCAL void cfs_5_4_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_5_4_core(s, dst)->failures = 0;
@@ -958,7 +937,7 @@ SAAKM_LOCAL void cfs_5_4_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:423
+ * cfs.ipa:361
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -1015,7 +994,7 @@ SAAKM_STEAL(cfs_5_4_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:436 */
+/* cfs.ipa:374 */
 SAAKM_LOCAL void cfs_5_4_on_newly_idle(saakm_t s, core_t c)
 {
 	if (cfs_5_4_core(s, c)->usual_idle < cfs_5_4_state(s)->migration_cost) {
@@ -1032,7 +1011,7 @@ SAAKM_LOCAL void cfs_5_4_on_newly_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:443
+ * cfs.ipa:381
  * c pulls at most this many threads.
  */
 SAAKM_LOCAL void cfs_5_4_gather(saakm_t s, core_t c, set_t from, int64_t most)
@@ -1041,7 +1020,7 @@ SAAKM_LOCAL void cfs_5_4_gather(saakm_t s, core_t c, set_t from, int64_t most)
 	cfs_5_4_pull(s, c, from);
 }
 
-/* cfs.ipa:448 */
+/* cfs.ipa:386 */
 SAAKM_LOCAL void cfs_5_4_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -1064,7 +1043,7 @@ SAAKM_LOCAL void cfs_5_4_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:459
+ * cfs.ipa:397
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1108,7 +1087,7 @@ SAAKM_LOCAL void cfs_5_4_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:476
+ * cfs.ipa:414
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1141,7 +1120,7 @@ SAAKM_LOCAL void cfs_5_4_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:493
+ * cfs.ipa:431
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t cfs_5_4_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -1158,7 +1137,7 @@ SAAKM_LOCAL core_t cfs_5_4_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:499
+ * cfs.ipa:437
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t cfs_5_4_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -1199,7 +1178,7 @@ SAAKM_LOCAL core_t cfs_5_4_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:510
+ * cfs.ipa:448
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void cfs_5_4_stay_or_go(saakm_t s, thread_t t)
@@ -1312,24 +1291,6 @@ SAAKM_LOCAL bool cfs_5_4_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d
 SAAKM_LOCAL int64_t cfs_5_4_weigh(saakm_t s, core_t c)
 {
 	return cfs_5_4_runnable(s, c);
-}
-
-/* cfs-5-4.ipa:58 */
-SAAKM_LOCAL void cfs_5_4_arrive(saakm_t s, thread_t t, core_t c)
-{
-	(void)s;
-
-	cfs_5_4_thread(t)->home = c;
-}
-
-/*
- * cfs-5-4.ipa:63
- * Load of t, decayed over its sleep.
- */
-SAAKM_LOCAL int64_t cfs_5_4_part(saakm_t s, thread_t t)
-{
-	return saakm_decay(cfs_5_4_thread(t)->util, saakm_now(s) - cfs_5_4_thread(t)->ran,
-			cfs_5_4_state(s)->half_life);
 }
 
 /* The handlers, for a runtime that calls them by name. */

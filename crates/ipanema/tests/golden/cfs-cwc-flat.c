@@ -51,10 +51,9 @@ struct cfs_cwc_flat_thread {
 	core_t home;
 	/*
 	 * cfs-cwc-flat.ipa:17
-	 * Runtime when the thread was last charged, and at the start of its quantum.
+	 * Runtime when the thread was last charged.
 	 */
 	nsec_t charged;
-	nsec_t turn;
 	/*
 	 * cfs-cwc-flat.ipa:20
 	 * Average share of its quanta that the thread uses; 1024: all. A thread that is not charged for long has
@@ -86,7 +85,6 @@ static __attribute__((unused)) void cfs_cwc_flat_init_thread(void SAAKM_MEM *att
 	p->share = 1024;
 }
 
-SAAKM_LOCAL void cfs_cwc_flat_advance(saakm_t s, core_t c, thread_t t);
 SAAKM_LOCAL void cfs_cwc_flat_on_enqueue(saakm_t s, thread_t t, core_t c);
 
 /*
@@ -111,28 +109,10 @@ SAAKM_LOCAL void cfs_cwc_flat_charge(saakm_t s, thread_t t)
 			+ saakm_div(ran * 1024 * 2, cfs_cwc_flat_state(s)->quantum)) / 10, 1),
 			1000000LL);
 	cfs_cwc_flat_thread(t)->charged = saakm_runtime(s, t);
-	cfs_cwc_flat_advance(s, saakm_core(t), t);
 }
 
 /*
- * cfs-cwc-flat.ipa:42
- * The core's time line follows the least vruntime, that of t, which has just run, or of the first thread that
- * waits. A thread that changes cores is as far behind there as it was here.
- */
-SAAKM_LOCAL void cfs_cwc_flat_advance(saakm_t s, core_t c, thread_t t)
-{
-	nsec_t least = cfs_cwc_flat_thread(t)->vruntime;
-	thread_t f = saakm_first(s, c, CFS_CWC_FLAT_QUEUE_READY);
-
-	if (f != NULL) {
-		least = saakm_min(least, cfs_cwc_flat_thread(f)->vruntime);
-	}
-	cfs_cwc_flat_core(s, c)->min_vruntime =
-			saakm_max(cfs_cwc_flat_core(s, c)->min_vruntime, least);
-}
-
-/*
- * cfs-cwc-flat.ipa:49
+ * cfs-cwc-flat.ipa:40
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void cfs_cwc_flat_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -148,7 +128,7 @@ SAAKM_LOCAL void cfs_cwc_flat_on_enqueue(saakm_t s, thread_t t, core_t c)
 	cfs_cwc_flat_thread(t)->home = c;
 }
 
-/* cfs-cwc-flat.ipa:56 */
+/* cfs-cwc-flat.ipa:47 */
 SAAKM_LOCAL void cfs_cwc_flat_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, CFS_CWC_FLAT_QUEUE_READY);
@@ -157,52 +137,51 @@ SAAKM_LOCAL void cfs_cwc_flat_on_schedule(saakm_t s, core_t c)
 		cfs_cwc_flat_core(s,
 				c)->min_vruntime = saakm_max(cfs_cwc_flat_core(s, c)->min_vruntime,
 				cfs_cwc_flat_thread(t)->vruntime);
-		cfs_cwc_flat_thread(t)->turn = saakm_runtime(s, t);
 		saakm_run(s, t);
 	}
 }
 
-/* cfs-cwc-flat.ipa:64 */
+/* cfs-cwc-flat.ipa:54 */
 SAAKM_LOCAL void cfs_cwc_flat_on_tick(saakm_t s, thread_t t)
 {
-	if (saakm_runtime(s, t) - cfs_cwc_flat_thread(t)->turn < cfs_cwc_flat_state(s)->quantum) {
+	if (saakm_runtime(s, t) - cfs_cwc_flat_thread(t)->charged
+			< cfs_cwc_flat_state(s)->quantum) {
 		return;
 	}
 	cfs_cwc_flat_charge(s, t);
-	cfs_cwc_flat_thread(t)->turn = saakm_runtime(s, t);
 	if (saakm_nr_ready(s, saakm_core(t)) > 0) {
 		saakm_preempt(s, saakm_core(t));
 	}
 }
 
-/* cfs-cwc-flat.ipa:71 */
+/* cfs-cwc-flat.ipa:60 */
 SAAKM_LOCAL void cfs_cwc_flat_on_yield(saakm_t s, thread_t t)
 {
 	cfs_cwc_flat_charge(s, t);
 	cfs_cwc_flat_enter_ready(s, t, saakm_core(t), CFS_CWC_FLAT_REASON_NONE);
 }
 
-/* cfs-cwc-flat.ipa:76 */
+/* cfs-cwc-flat.ipa:65 */
 SAAKM_LOCAL void cfs_cwc_flat_on_preempt(saakm_t s, thread_t t)
 {
 	cfs_cwc_flat_charge(s, t);
 	cfs_cwc_flat_enter_ready(s, t, saakm_core(t), CFS_CWC_FLAT_REASON_NONE);
 }
 
-/* cfs-cwc-flat.ipa:81 */
+/* cfs-cwc-flat.ipa:70 */
 SAAKM_LOCAL void cfs_cwc_flat_on_block(saakm_t s, thread_t t)
 {
 	cfs_cwc_flat_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs-cwc-flat.ipa:86 */
+/* cfs-cwc-flat.ipa:75 */
 SAAKM_LOCAL void cfs_cwc_flat_on_terminate(saakm_t s, thread_t t)
 {
 	saakm_terminated(s, t);
 }
 
-/* cfs-cwc-flat.ipa:92 */
+/* cfs-cwc-flat.ipa:81 */
 SAAKM_SHARED_1(int64_t, cfs_cwc_flat_load_of, core_t, c)
 {
 	SAAKM_READ_QUEUES();
@@ -223,7 +202,7 @@ SAAKM_SHARED_1(int64_t, cfs_cwc_flat_load_of, core_t, c)
 }
 
 /*
- * cfs-cwc-flat.ipa:101
+ * cfs-cwc-flat.ipa:90
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, cfs_cwc_flat_fallback, thread_t, t, core_t, c)
@@ -238,7 +217,7 @@ SAAKM_SHARED_2(core_t, cfs_cwc_flat_fallback, thread_t, t, core_t, c)
 	return choice;
 }
 
-/* cfs-cwc-flat.ipa:105 */
+/* cfs-cwc-flat.ipa:94 */
 SAAKM_LOCAL core_t cfs_cwc_flat_choose_fork(saakm_t s, thread_t t, core_t parent)
 {
 	core_t c = SAAKM_FIRST_NEAREST(s, parent, w,
@@ -262,7 +241,7 @@ SAAKM_LOCAL core_t cfs_cwc_flat_choose_fork(saakm_t s, thread_t t, core_t parent
 }
 
 /*
- * cfs-cwc-flat.ipa:112
+ * cfs-cwc-flat.ipa:101
  * The previous core if it is idle, else the nearest idle core of the machine. The search in the
  * thesis ends at the last-level cache, so a core elsewhere can stay idle.
  */
@@ -292,21 +271,21 @@ SAAKM_LOCAL core_t cfs_cwc_flat_choose_wakeup(saakm_t s, thread_t t, core_t wake
 	return best_c != SAAKM_NO_CORE ? best_c : cfs_cwc_flat_fallback(s, t, prev);
 }
 
-/* cfs-cwc-flat.ipa:118 */
+/* cfs-cwc-flat.ipa:107 */
 SAAKM_LOCAL void cfs_cwc_flat_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	cfs_cwc_flat_enter_ready(s, t, cfs_cwc_flat_choose_fork(s, t, parent),
 			CFS_CWC_FLAT_REASON_FORK);
 }
 
-/* cfs-cwc-flat.ipa:122 */
+/* cfs-cwc-flat.ipa:111 */
 SAAKM_LOCAL void cfs_cwc_flat_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	cfs_cwc_flat_enter_ready(s, t, cfs_cwc_flat_choose_wakeup(s, t, waker),
 			CFS_CWC_FLAT_REASON_WAKEUP);
 }
 
-/* cfs-cwc-flat.ipa:130 */
+/* cfs-cwc-flat.ipa:119 */
 SAAKM_SHARED_2(bool, cfs_cwc_flat_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -314,7 +293,7 @@ SAAKM_SHARED_2(bool, cfs_cwc_flat_pull_can_steal_core, core_t, dst, core_t, src)
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2;
 }
 
-/* cfs-cwc-flat.ipa:131 */
+/* cfs-cwc-flat.ipa:120 */
 SAAKM_SHARED_2(int64_t, cfs_cwc_flat_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -322,7 +301,7 @@ SAAKM_SHARED_2(int64_t, cfs_cwc_flat_pull_select_core, core_t, dst, core_t, src)
 	return cfs_cwc_flat_load_of(s, src);
 }
 
-/* cfs-cwc-flat.ipa:132 */
+/* cfs-cwc-flat.ipa:121 */
 SAAKM_SHARED_3(bool, cfs_cwc_flat_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return SAAKM_MEMO_VALUE(memo, 0, cfs_cwc_flat_load_of(s, saakm_core(t)))
@@ -330,7 +309,7 @@ SAAKM_SHARED_3(bool, cfs_cwc_flat_pull_steal_thread, core_t, dst, thread_t, t, m
 			> cfs_cwc_flat_thread(t)->share && saakm_has(saakm_affinity(t), dst);
 }
 
-/* cfs-cwc-flat.ipa:133 */
+/* cfs-cwc-flat.ipa:122 */
 SAAKM_SHARED_2(bool, cfs_cwc_flat_pull_stop_core, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -339,7 +318,7 @@ SAAKM_SHARED_2(bool, cfs_cwc_flat_pull_stop_core, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs-cwc-flat.ipa:134 */
+/* cfs-cwc-flat.ipa:123 */
 SAAKM_SHARED_2(bool, cfs_cwc_flat_pull_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -348,14 +327,14 @@ SAAKM_SHARED_2(bool, cfs_cwc_flat_pull_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs-cwc-flat.ipa:135 */
+/* cfs-cwc-flat.ipa:124 */
 SAAKM_LOCAL void cfs_cwc_flat_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_cwc_flat_enter_ready(s, t, dst, CFS_CWC_FLAT_REASON_BALANCE);
 }
 
 /*
- * cfs-cwc-flat.ipa:129
+ * cfs-cwc-flat.ipa:118
  * dst takes a thread from a core that would still have more load than dst afterwards.
  */
 SAAKM_STEAL(cfs_cwc_flat_pull, dst, from)
@@ -414,13 +393,13 @@ SAAKM_STEAL(cfs_cwc_flat_pull, dst, from)
 	}
 }
 
-/* cfs-cwc-flat.ipa:138 */
+/* cfs-cwc-flat.ipa:127 */
 SAAKM_LOCAL void cfs_cwc_flat_on_newly_idle(saakm_t s, core_t c)
 {
 	cfs_cwc_flat_pull(s, c, saakm_waiting(s));
 }
 
-/* cfs-cwc-flat.ipa:142 */
+/* cfs-cwc-flat.ipa:131 */
 SAAKM_LOCAL void cfs_cwc_flat_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) < cfs_cwc_flat_core(s, c)->next) {
