@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{emitted, policy, policy_of};
+use common::{changed, emitted, policy, policy_of};
 use std::path::Path;
 
 #[test]
@@ -35,5 +35,37 @@ fn modules_have_unique_names() {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all, "{}", policy.name);
+    }
+}
+
+/// A module about a handler assigns to what it reads, also by way of another attribute, and to nothing else.
+#[test]
+fn what_nothing_reads_is_not_assigned() {
+    let charge = "t.charged = t.runtime;";
+    let more = "t.charged = t.runtime; note(t);";
+    let note = "void note(thread t) { t.seen = now; t.beyond = t.before; }
+                void charge(thread t) { t.before = t.runtime;";
+    let changes = [
+        (charge, more),
+        ("void charge(thread t) {", note),
+        ("time charged,", "time seen, before, beyond, charged,"),
+    ];
+    let assigned = |changes: &[(&str, &str)], name: &str| {
+        let whyml = emitted(&changed("cfs", changes)).alone("Waiting_block_vruntime");
+        whyml.contains(&format!("    set_thread_{name} own_thread"))
+    };
+    for (name, expected) in
+        [("vruntime", true), ("charged", true), ("seen", false), ("before", false), ("beyond", false)]
+    {
+        assert_eq!(assigned(&changes, name), expected, "{name}");
+    }
+    let by_way = [
+        changes[0],
+        changes[1],
+        changes[2],
+        (more, "t.charged = t.runtime; note(t); t.vruntime = t.vruntime + t.beyond;"),
+    ];
+    for (name, expected) in [("seen", false), ("before", true), ("beyond", true)] {
+        assert_eq!(assigned(&by_way, name), expected, "{name}");
     }
 }

@@ -2,10 +2,15 @@
 //! cores visits all of them. The obligations about waiting are about such handlers, from any state.
 
 use super::program::Program;
+use super::text::words;
 use super::unit::{Scope, Unit, attribute_name, why_type};
+use super::watch::Watch;
+use hearth_ipanema::ir::effects::{Access, Effects};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
-use hearth_ipanema::ir::{Attribute, Expr, Iteration, LocalId, Over, Owner, Stmt, StmtKind, Target};
-use std::collections::HashSet;
+use hearth_ipanema::ir::{
+    Attribute, AttributeId, Expr, Iteration, LocalId, Over, Owner, Stmt, StmtKind, Target,
+};
+use std::collections::{BTreeSet, HashSet};
 
 /// In a loop invariant: the cores that the loop has visited.
 pub const VISITED: &str = "VISITED";
@@ -99,7 +104,56 @@ impl Assigned {
     }
 }
 
+/// The body of a function, with nobody else at work. `spec`: the other text of its module.
+///
+/// An assignment to an attribute that neither text reads is left out: it changes nothing that the module is about,
+/// but is one more state of the world for the provers.
+pub fn body<'p>(unit: &Unit<'p>, scope: &Scope<'p>, loop_invariants: &[String], spec: &str) -> String {
+    let attributes: BTreeSet<String> = attributes(unit).into_iter().map(|attribute| attribute.name).collect();
+    let read_in = |text: &str| words(text).filter_map(|word| attributes.get(word).cloned()).collect();
+    let mut read: BTreeSet<String> = read_in(spec);
+    read.extend(read_in(&loop_invariants.concat()));
+    loop {
+        unit.restart();
+        let loop_invariants = loop_invariants.to_vec();
+        let program = Program { loop_invariants, read, ..Program::watching(unit, Watch::Alone) };
+        let body = program.body(scope);
+        let more: BTreeSet<String> = read_in(&body);
+        if more.is_subset(&program.read) {
+            return body;
+        }
+        read = program.read;
+        read.extend(more);
+    }
+}
+
 impl<'p> Program<'_, 'p> {
+    /// Whether something reads the attribute.
+    pub fn is_read(&self, target: &Target) -> bool {
+        match target {
+            Target::Global(id) => self.reads(Owner::Global, *id),
+            Target::Thread { attribute, .. } => self.reads(Owner::Thread, *attribute),
+            Target::Core { attribute, .. } => self.reads(Owner::Core, *attribute),
+            Target::Local(_) | Target::Set(_) => true,
+        }
+    }
+
+    /// True if a function with these effects does more than assign to attributes that nothing reads.
+    pub fn acts(&self, effects: &Effects) -> bool {
+        let mut seen = effects.clone();
+        seen.writes.retain(|access| match access {
+            Access::Global(id) => self.reads(Owner::Global, *id),
+            Access::Thread { attribute, .. } => self.reads(Owner::Thread, *attribute),
+            Access::Core { attribute, .. } => self.reads(Owner::Core, *attribute),
+            Access::Set(_) | Access::Kept(_) => true,
+        });
+        Watch::Alone.minds(&seen)
+    }
+
+    fn reads(&self, owner: Owner, id: AttributeId) -> bool {
+        self.read.contains(&self.unit.attribute(owner, id))
+    }
+
     /// An assignment to an attribute.
     pub fn set(&self, scope: &Scope<'p>, target: &Target, value: &Expr) -> String {
         let value = self.expr(scope, value);

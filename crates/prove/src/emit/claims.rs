@@ -27,7 +27,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
 fn placement(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function) {
     unit.restart();
     let unchanged = "!claimed = (!claimed at LABEL)".to_owned();
-    let program = Program { unit, watch: Watch::Claims, places: false, loop_invariants: vec![unchanged] };
+    let program = Program { loop_invariants: vec![unchanged], ..Program::watching(unit, Watch::Claims) };
     let body = format!("claimed := no_core;\n{}", program.body(&bound(handler)));
     let ensures = "forall c. mem c !claimed -> result = Just c";
     let text = format!(

@@ -2,14 +2,13 @@
 //! changes the keys of threads that wait.
 
 use super::Theory;
+use super::alone;
 use super::events::nowhere;
-use super::program::Program;
 use super::running::{
     self, Goal, RUNS, is_of_own_thread, is_restarted_by_its_own, ran_since, within, writers,
 };
 use super::text::indented;
 use super::unit::{Scope, Unit, attribute_name};
-use super::watch::Watch;
 use crate::obligation::{Claim, Id, Property};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
 use hearth_ipanema::ir::{AttributeId, BaseType, Event, Expr, Function, FunctionId, LocalId, Owner, Policy};
@@ -83,15 +82,14 @@ fn charged(policy: &Policy, key: AttributeId) -> Option<AttributeId> {
 
 /// A thread that becomes ready on the core where it was before keeps its key or gets a larger one.
 fn entered(unit: &Unit, theory: &mut Theory, enqueue: &Function, key: &Key) -> Id {
-    unit.restart();
     let mut scope = Scope::new(enqueue);
     scope.bind(LocalId(0), "own_thread".into());
     scope.bind(LocalId(1), "core".into());
-    let body = Program::watching(unit, Watch::Alone).body(&scope);
     let term = &key.term;
     let home = |home: &String| format!("{home} !present own_thread = Just core");
     let at_home: String = key.homes.iter().map(|h| format!("    requires {{ {} }}\n", home(h))).collect();
     let stays: String = key.homes.iter().map(|h| format!("\n      /\\ {}", home(h))).collect();
+    let body = alone::body(unit, &scope, &[], &format!("{term} {at_home} {stays}"));
     let text = format!(
         "  use Present\n\n  let enters (own_thread: thread) (core: int) : unit\n    requires {{ is_core core /\\ sound !now_state }}\n\
          {}{at_home}    ensures {{ {term} !present own_thread >= {term} (old !present) own_thread{stays} }}\n  \

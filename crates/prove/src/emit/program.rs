@@ -24,13 +24,15 @@ pub struct Program<'u, 'p> {
     pub places: bool,
     /// Invariants of every loop.
     pub loop_invariants: Vec<String>,
+    /// Under [`Watch::Alone`], the WhyML names of the attributes that something reads: only these are assigned to.
+    pub read: BTreeSet<String>,
 }
 
 impl<'u, 'p> Program<'u, 'p> {
     pub fn watching(unit: &'u Unit<'p>, watch: Watch) -> Self {
         let reads_cores = matches!(watch, Watch::Cores | Watch::OwnCore);
         let loop_invariants = if reads_cores { vec![CONSISTENT.into()] } else { Vec::new() };
-        Program { unit, watch, places: false, loop_invariants }
+        Program { unit, watch, places: false, loop_invariants, read: BTreeSet::new() }
     }
 
     // ---- functions ----------------------------------------------------------------------------
@@ -102,8 +104,10 @@ impl<'u, 'p> Program<'u, 'p> {
             Access::Thread { attribute, .. } => self.unit.timed.borrow().contains(attribute),
             _ => false,
         };
-        self.watch.minds(effects)
-            || (self.watch == Watch::Timer && effects.writes.iter().any(timed))
+        (match self.watch {
+            Watch::Alone => self.acts(effects),
+            watch => watch.minds(effects),
+        }) || (self.watch == Watch::Timer && effects.writes.iter().any(timed))
             || effects.steals.iter().any(|id| self.changes(&self.unit.policy.steals[id.index()].effects))
     }
 
@@ -207,8 +211,8 @@ impl<'u, 'p> Program<'u, 'p> {
                 let name = &self.unit.policy.sets[id.index()].name;
                 format!("assign_{name} ({});\n", self.expr(scope, value))
             }
-            _ if self.watch == Watch::Alone => self.set(scope, target, value),
-            // Every read of an attribute gives an arbitrary value.
+            _ if self.watch == Watch::Alone && self.is_read(target) => self.set(scope, target, value),
+            // Nothing reads it, or every read gives an arbitrary value.
             _ if self.has_effect(value) => format!("let _ = {} in\n", self.expr(scope, value)),
             _ => String::new(),
         }

@@ -2,12 +2,10 @@
 //! one. `proofs/waiting.mlw` says after how many.
 
 use super::Theory;
-use super::alone::VISITED;
-use super::program::Program;
+use super::alone::{self, VISITED};
 use super::term::Terms;
 use super::text::indented;
 use super::unit::{Scope, Unit};
-use super::watch::Watch;
 use crate::obligation::{Claim, Id, Property};
 use hearth_ipanema::ir::effects::assigned;
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
@@ -37,14 +35,11 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
         theory.decided(Property::Waiting, "balance", what, &super::events::nowhere(unit), "handlers", false);
         return;
     };
-    unit.restart();
     let gate = Gate::of(handler);
     let claimed = claimed(unit.policy, handler);
     let mut scope = Scope::new(handler);
     scope.bind(LocalId(0), "own_core".into());
-    let loop_invariants = claimed.invariants.clone();
-    let program = Program { unit, watch: Watch::Alone, places: false, loop_invariants };
-    let body = program.body(&scope);
+    let body = alone::body(unit, &scope, &claimed.invariants, &claimed.ensures);
     let open = gate.as_ref().map_or_else(String::new, |gate| {
         let mut terms = Terms::new(unit, "r", "0");
         terms.alone = true;

@@ -1,10 +1,9 @@
 //! Obligations of the events of a running thread, and the attributes that only these events change.
 
 use super::Theory;
-use super::program::Program;
+use super::alone;
 use super::text::indented;
 use super::unit::{Unit, attribute_name};
-use super::watch::Watch;
 use crate::obligation::{Claim, Id, Property};
 use hearth_ipanema::ir::effects::{Access, Whose};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
@@ -30,8 +29,6 @@ pub struct Goal<'a> {
 }
 
 pub fn emit(unit: &Unit, theory: &mut Theory, goal: &Goal) -> Id {
-    unit.restart();
-    let body = Program::watching(unit, Watch::Alone).body(&super::events::bound(goal.handler));
     // In all events but a tick, the core no longer counts the thread as its current one.
     let current = if goal.event == Event::Tick { "Thread own_thread" } else { "NoThread" };
     let mut requires = vec![
@@ -44,6 +41,8 @@ pub fn emit(unit: &Unit, theory: &mut Theory, goal: &Goal) -> Id {
         requires.push(format!("runtime !present own_thread - {start} !present own_thread <= most_turn"));
     }
     requires.extend(goal.requires.clone());
+    let spec = requires.join("\n") + &goal.ensures;
+    let body = alone::body(unit, &super::events::bound(goal.handler), &[], &spec);
     let requires: String = requires.iter().map(|r| format!("    requires {{ {r} }}\n")).collect();
     // A thread that goes to another core is new there.
     let (result, ensures, ends, body) = match goal.handler.leaves_core {

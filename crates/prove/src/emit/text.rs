@@ -22,6 +22,12 @@ pub fn renamed(text: &str, from: &str, to: &str) -> String {
     })
 }
 
+/// The names in a text.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '\'');
+    words.filter(|word| !word.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::renamed;

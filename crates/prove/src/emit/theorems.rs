@@ -136,6 +136,5 @@ impl Source {
 
 /// The names in a text. `set_` and a name assign to an attribute.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '\'');
-    words.map(|word| word.strip_prefix("set_").unwrap_or(word)).filter(|word| !word.is_empty())
+    super::text::words(text).map(|word| word.strip_prefix("set_").unwrap_or(word))
 }
