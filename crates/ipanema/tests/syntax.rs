@@ -213,3 +213,25 @@ policy x extends y {
 ";
     assert_eq!(format(SourceId::default(), untidy).unwrap(), tidy);
 }
+
+/// A comment before a brace moves into the block, so it does not keep the bodies of its chain from the lines of their
+/// heads: once it has moved, nothing would.
+#[test]
+fn a_comment_that_moves_into_a_block_breaks_no_line() {
+    let untidy = "policy x { void f() { if (a) /* b */ { c(); } else if (d /* e */) { g(); } else\n h(); } }";
+    let tidy = "\
+policy x {
+    void f() {
+        if (a) {
+            /* b */
+            c();
+        } else if (d) {
+            /* e */
+            g();
+        } else h();
+    }
+}
+";
+    assert_eq!(format(SourceId::default(), untidy).unwrap(), tidy);
+    assert_eq!(format(SourceId::default(), tidy).unwrap(), tidy);
+}

@@ -52,7 +52,8 @@ impl Printer<'_> {
             }
             StmtKind::For { iteration, body } => {
                 let head = for_head(iteration);
-                let one_line = self.body_fits(&head, iteration.span.end, body) && !self.comment_inside(stmt);
+                let one_line = self.body_fits(&head, iteration.span.end, body)
+                    && !self.comment_inside(stmt, stmt.span.start);
                 self.write_layout(&head);
                 self.body(body, Some(iteration.span.end), one_line);
             }
@@ -143,7 +144,7 @@ impl Printer<'_> {
                 }
             }
         }
-        !self.comment_inside(stmt)
+        !self.comment_inside(stmt, stmt.span.start)
     }
 
     fn body_fits(&self, head: &Layout, head_end: u32, body: &Stmt) -> bool {
@@ -155,22 +156,20 @@ impl Printer<'_> {
         self.fits(columns) && !self.broken_between(head_end, body.span.start)
     }
 
-    /// True if a statement contains a comment outside of its blocks.
-    fn comment_inside(&self, stmt: &Stmt) -> bool {
+    /// True if a comment from source position `start` on stays in a statement, outside of its blocks. Those before the
+    /// brace of a block move into it.
+    fn comment_inside(&self, stmt: &Stmt, start: u32) -> bool {
         match &stmt.kind {
             StmtKind::Block(_) => false,
-            StmtKind::If { condition, then, otherwise } => {
-                self.has_comment_in(condition_span(condition).start, then.span.start)
-                    || self.comment_inside(then)
+            StmtKind::If { then, otherwise, .. } => {
+                self.comment_inside(then, start)
                     || otherwise.as_ref().is_some_and(|otherwise| {
-                        self.has_comment_in(then.span.end, otherwise.span.start)
-                            || self.comment_inside(otherwise)
+                        let behind = self.find_else(then.span.end, otherwise.span.start);
+                        self.has_comment_in(then.span.end, behind) || self.comment_inside(otherwise, behind)
                     })
             }
-            StmtKind::For { iteration, body } => {
-                self.has_comment_in(iteration.span.start, body.span.start) || self.comment_inside(body)
-            }
-            _ => self.has_comment_in(stmt.span.start, stmt.span.end),
+            StmtKind::For { body, .. } => self.comment_inside(body, start),
+            _ => self.has_comment_in(start, stmt.span.end),
         }
     }
 }
