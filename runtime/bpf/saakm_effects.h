@@ -57,12 +57,29 @@ static __always_inline bool saakm_is_ready_in(u64 where, core_t c, u32 queue)
 		    saakm_is_ready_in(t##_where = t->where, c, queue) &&                           \
 		    SAAKM_LOG_VISIT(t, t##_walk))
 
-/* The first thread of a queue; only for the core that runs event schedule. */
+/* The first thread that a walk over a queue visits, or 0. */
+SAAKM_GLOBAL u32 saakm_peek(u64 context, core_t c, u32 queue)
+{
+	saakm_t s __attribute__((unused)) = SAAKM_FIELD_AT(struct saakm, context);
+	thread_t t;
+
+	if (!saakm_nr_ready(s, c)) {
+		(void)SAAKM_LOG_WALK(c, queue);
+		return 0;
+	}
+	SAAKM_READ_QUEUES();
+	SAAKM_EACH_THREAD(s, t, c, queue)
+		return t->index;
+	return 0;
+}
+
+/* The first thread of a queue. For event schedule, the runtime has looked already: a thread that the core
+   has just left is in no DSQ yet (saakm_find_heads). */
 static __always_inline thread_t saakm_first(saakm_t s, core_t c, u32 queue)
 {
-	if (s->scheduling != c + 1)
-		return NULL;
-	return saakm_thread_at(s->heads[queue & (SAAKM_MAX_QUEUES - 1)]);
+	if (s->scheduling == c + 1)
+		return saakm_thread_at(s->heads[queue & (SAAKM_MAX_QUEUES - 1)]);
+	return saakm_thread_at(saakm_peek((u64)s, c, queue));
 }
 
 /* ---- effects ----------------------------------------------------------------------------- */

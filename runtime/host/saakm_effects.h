@@ -45,11 +45,6 @@ static inline void saakm_replace_word(saakm_t s, struct saakm_set *set, uint32_t
 	}
 }
 
-static inline thread_t saakm_first(saakm_t s, core_t c, uint32_t queue)
-{
-	return s->ops->first(s, c, queue);
-}
-
 static inline thread_t saakm_next(saakm_t s, thread_t t)
 {
 	return t ? s->ops->next(s, t) : NULL;
@@ -57,8 +52,18 @@ static inline thread_t saakm_next(saakm_t s, thread_t t)
 
 /* Walks over the threads of a ready queue, in order. The body may remove t from the queue. */
 #define SAAKM_EACH_THREAD(s, t, c, queue)                                                          \
-	for (thread_t t##_next = saakm_first(s, c, queue);                                         \
+	for (thread_t t##_next = (s)->ops->first(s, c, queue);                                     \
 	     (t = t##_next) != NULL && (t##_next = saakm_next(s, t), true);)
+
+/* A walk that ends at once: a replay of the kernel's log counts the visited threads. */
+static inline thread_t saakm_first(saakm_t s, core_t c, uint32_t queue)
+{
+	thread_t t;
+
+	SAAKM_EACH_THREAD(s, t, c, queue)
+		return t;
+	return NULL;
+}
 
 /* Takes t, the current thread of a steal's walk. No other core competes in the simulator. */
 #define SAAKM_TAKE(s, t) ((void)(s), (void)(t), true)

@@ -492,6 +492,10 @@ impl Stage {
 
     /// Continues the walk that is at `slot`, and ends the walks inside it.
     fn visit(&mut self, slot: *mut Slot) -> *mut Slot {
+        // A head: the log has no walk.
+        if self.scheduling && self.script.walks.is_empty() {
+            return ptr::null_mut();
+        }
         self.script.visits += 1;
         while self.script.walks.last().is_some_and(|walk| walk.next != slot) {
             self.script.walks.pop();

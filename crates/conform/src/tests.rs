@@ -128,8 +128,10 @@ extern "C" fn first(s: *mut Instance, core: u32, queue: u32) -> *mut Thread {
     head.unwrap_or_else(|| recording(|recording| recording.walk(core, queue))).cast()
 }
 
-extern "C" fn next(_: *mut Instance, t: *mut Thread) -> *mut Thread {
-    recording(|recording| recording.next(t.cast())).cast()
+extern "C" fn next(s: *mut Instance, t: *mut Thread) -> *mut Thread {
+    // SAFETY: as in `ready`.
+    let is_head = unsafe { stage_of(s) }.head(0).is_some();
+    if is_head { ptr::null_mut() } else { recording(|recording| recording.next(t.cast())).cast() }
 }
 
 /// In the place of the replica's own, so that decisions are recorded and not compared.

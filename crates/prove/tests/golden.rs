@@ -43,19 +43,19 @@ fn modules_have_unique_names() {
 fn what_nothing_reads_is_not_assigned() {
     let charge = "t.charged = t.runtime;";
     let more = "t.charged = t.runtime; note(t);";
-    let note = "void note(thread t) { t.seen = now; t.beyond = t.before; }
+    let note = "void note(thread t) { t.noted = now; t.beyond = t.before; }
                 void charge(thread t) { t.before = t.runtime;";
     let changes = [
         (charge, more),
         ("void charge(thread t) {", note),
-        ("time charged,", "time seen, before, beyond, charged,"),
+        ("time charged,", "time noted, before, beyond, charged,"),
     ];
     let assigned = |changes: &[(&str, &str)], name: &str| {
         let whyml = emitted(&changed("cfs", changes)).alone("Waiting_block_vruntime");
         whyml.contains(&format!("    set_thread_{name} own_thread"))
     };
     for (name, expected) in
-        [("vruntime", true), ("charged", true), ("seen", false), ("before", false), ("beyond", false)]
+        [("vruntime", true), ("charged", true), ("noted", false), ("before", false), ("beyond", false)]
     {
         assert_eq!(assigned(&changes, name), expected, "{name}");
     }
@@ -65,7 +65,7 @@ fn what_nothing_reads_is_not_assigned() {
         changes[2],
         (more, "t.charged = t.runtime; note(t); t.vruntime = t.vruntime + t.beyond;"),
     ];
-    for (name, expected) in [("seen", false), ("before", true), ("beyond", true)] {
+    for (name, expected) in [("noted", false), ("before", true), ("beyond", true)] {
         assert_eq!(assigned(&by_way, name), expected, "{name}");
     }
 }

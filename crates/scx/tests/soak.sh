@@ -27,8 +27,8 @@ random() {
 
 nothing() { sleep 1000; }
 forks() { while :; do for _ in 1 2 3 4 5 6 7 8; do /bin/true & done; wait; done; }
-messages() { while :; do "$H" play hackbench:groups=4,fds=10,loops=20 --burn time; done; }
-crowd() { while :; do "$H" play hackbench:groups=125,fds=20,loops=1 --burn time; done; } # starts 5000 threads
+messages() { while :; do "$H" play hackbench:groups=4,fds=10,loops=20 --burn time >/dev/null; done; }
+crowd() { while :; do "$H" play hackbench:groups=125,fds=20,loops=1 --burn time >/dev/null; done; } # starts 5000 threads
 renice() { /tmp/threads renice 1000 "$@"; }
 affinity() { /tmp/threads affinity 1000 "$@"; }
 class() { chrt -f 20 /tmp/threads class 1000 "$@"; }
@@ -162,8 +162,8 @@ cell() { # cell LOAD: prints its line
 	fi
 	kill -9 -$disturber
 	grep "^ended" /tmp/load
-	# What else a load says is an error; play prints its results.
-	grep -v "^ended\|^ \|:$\|^$" /tmp/load | head -n 3 | sed "s/^/  | $1: /"
+	# What else a load says is an error.
+	grep -v "^ended\|^$" /tmp/load | head -n 3 | sed "s/^/  | $1: /"
 	for online in /sys/devices/system/cpu/cpu*/online; do echo 1 >"$online"; done
 	for spin in $spins; do
 		n=0

@@ -48,9 +48,10 @@ struct cfs_cwc_thread {
 	core_t home;
 	/*
 	 * cfs-cwc-flat.ipa:17
-	 * Runtime when the thread was last charged.
+	 * Runtime when the thread was last charged, and at the start of its quantum.
 	 */
 	nsec_t charged;
+	nsec_t turn;
 	/*
 	 * cfs-cwc-flat.ipa:20
 	 * Average share of its quanta that the thread uses; 1024: all. A thread that is not charged for long has
@@ -82,6 +83,7 @@ static __attribute__((unused)) void cfs_cwc_init_thread(void SAAKM_MEM *attrs)
 	p->share = 1024;
 }
 
+SAAKM_LOCAL void cfs_cwc_advance(saakm_t s, core_t c, thread_t t);
 SAAKM_LOCAL void cfs_cwc_on_enqueue(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL core_t cfs_cwc_choose_fork(saakm_t s, thread_t t, core_t parent);
 static void cfs_cwc_pull(saakm_t s, core_t dst, set_t from);
@@ -108,10 +110,27 @@ SAAKM_LOCAL void cfs_cwc_charge(saakm_t s, thread_t t)
 			+ saakm_div(ran * 1024 * 2, cfs_cwc_state(s)->quantum)) / 10, 1),
 			1000000LL);
 	cfs_cwc_thread(t)->charged = saakm_runtime(s, t);
+	cfs_cwc_advance(s, saakm_core(t), t);
 }
 
 /*
- * cfs-cwc-flat.ipa:40
+ * cfs-cwc-flat.ipa:42
+ * The core's time line follows the least vruntime, that of t, which has just run, or of the first thread that
+ * waits. A thread that changes cores is as far behind there as it was here.
+ */
+SAAKM_LOCAL void cfs_cwc_advance(saakm_t s, core_t c, thread_t t)
+{
+	nsec_t least = cfs_cwc_thread(t)->vruntime;
+	thread_t f = saakm_first(s, c, CFS_CWC_QUEUE_READY);
+
+	if (f != NULL) {
+		least = saakm_min(least, cfs_cwc_thread(f)->vruntime);
+	}
+	cfs_cwc_core(s, c)->min_vruntime = saakm_max(cfs_cwc_core(s, c)->min_vruntime, least);
+}
+
+/*
+ * cfs-cwc-flat.ipa:49
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void cfs_cwc_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -127,7 +146,7 @@ SAAKM_LOCAL void cfs_cwc_on_enqueue(saakm_t s, thread_t t, core_t c)
 	cfs_cwc_thread(t)->home = c;
 }
 
-/* cfs-cwc-flat.ipa:47 */
+/* cfs-cwc-flat.ipa:56 */
 SAAKM_LOCAL void cfs_cwc_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, CFS_CWC_QUEUE_READY);
@@ -135,50 +154,52 @@ SAAKM_LOCAL void cfs_cwc_on_schedule(saakm_t s, core_t c)
 	if (t != NULL) {
 		cfs_cwc_core(s, c)->min_vruntime = saakm_max(cfs_cwc_core(s, c)->min_vruntime,
 				cfs_cwc_thread(t)->vruntime);
+		cfs_cwc_thread(t)->turn = saakm_runtime(s, t);
 		saakm_run(s, t);
 	}
 }
 
-/* cfs-cwc-flat.ipa:54 */
+/* cfs-cwc-flat.ipa:64 */
 SAAKM_LOCAL void cfs_cwc_on_tick(saakm_t s, thread_t t)
 {
-	if (saakm_runtime(s, t) - cfs_cwc_thread(t)->charged < cfs_cwc_state(s)->quantum) {
+	if (saakm_runtime(s, t) - cfs_cwc_thread(t)->turn < cfs_cwc_state(s)->quantum) {
 		return;
 	}
 	cfs_cwc_charge(s, t);
+	cfs_cwc_thread(t)->turn = saakm_runtime(s, t);
 	if (saakm_nr_ready(s, saakm_core(t)) > 0) {
 		saakm_preempt(s, saakm_core(t));
 	}
 }
 
-/* cfs-cwc-flat.ipa:60 */
+/* cfs-cwc-flat.ipa:71 */
 SAAKM_LOCAL void cfs_cwc_on_yield(saakm_t s, thread_t t)
 {
 	cfs_cwc_charge(s, t);
 	cfs_cwc_enter_ready(s, t, saakm_core(t), CFS_CWC_REASON_NONE);
 }
 
-/* cfs-cwc-flat.ipa:65 */
+/* cfs-cwc-flat.ipa:76 */
 SAAKM_LOCAL void cfs_cwc_on_preempt(saakm_t s, thread_t t)
 {
 	cfs_cwc_charge(s, t);
 	cfs_cwc_enter_ready(s, t, saakm_core(t), CFS_CWC_REASON_NONE);
 }
 
-/* cfs-cwc-flat.ipa:70 */
+/* cfs-cwc-flat.ipa:81 */
 SAAKM_LOCAL void cfs_cwc_on_block(saakm_t s, thread_t t)
 {
 	cfs_cwc_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs-cwc-flat.ipa:75 */
+/* cfs-cwc-flat.ipa:86 */
 SAAKM_LOCAL void cfs_cwc_on_terminate(saakm_t s, thread_t t)
 {
 	saakm_terminated(s, t);
 }
 
-/* cfs-cwc-flat.ipa:81 */
+/* cfs-cwc-flat.ipa:92 */
 SAAKM_SHARED_1(int64_t, cfs_cwc_load_of, core_t, c)
 {
 	SAAKM_READ_QUEUES();
@@ -199,7 +220,7 @@ SAAKM_SHARED_1(int64_t, cfs_cwc_load_of, core_t, c)
 }
 
 /*
- * cfs-cwc-flat.ipa:90
+ * cfs-cwc-flat.ipa:101
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, cfs_cwc_fallback, thread_t, t, core_t, c)
@@ -215,7 +236,7 @@ SAAKM_SHARED_2(core_t, cfs_cwc_fallback, thread_t, t, core_t, c)
 }
 
 /*
- * cfs-cwc-flat.ipa:101
+ * cfs-cwc-flat.ipa:112
  * The previous core if it is idle, else the nearest idle core of the machine. The search in the
  * thesis ends at the last-level cache, so a core elsewhere can stay idle.
  */
@@ -245,25 +266,25 @@ SAAKM_LOCAL core_t cfs_cwc_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 	return best_c != SAAKM_NO_CORE ? best_c : cfs_cwc_fallback(s, t, prev);
 }
 
-/* cfs-cwc-flat.ipa:107 */
+/* cfs-cwc-flat.ipa:118 */
 SAAKM_LOCAL void cfs_cwc_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	cfs_cwc_enter_ready(s, t, cfs_cwc_choose_fork(s, t, parent), CFS_CWC_REASON_FORK);
 }
 
-/* cfs-cwc-flat.ipa:111 */
+/* cfs-cwc-flat.ipa:122 */
 SAAKM_LOCAL void cfs_cwc_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	cfs_cwc_enter_ready(s, t, cfs_cwc_choose_wakeup(s, t, waker), CFS_CWC_REASON_WAKEUP);
 }
 
-/* cfs-cwc-flat.ipa:127 */
+/* cfs-cwc-flat.ipa:138 */
 SAAKM_LOCAL void cfs_cwc_on_newly_idle(saakm_t s, core_t c)
 {
 	cfs_cwc_pull(s, c, saakm_waiting(s));
 }
 
-/* cfs-cwc-flat.ipa:131 */
+/* cfs-cwc-flat.ipa:142 */
 SAAKM_LOCAL void cfs_cwc_on_balance(saakm_t s, core_t c)
 {
 	if (saakm_now(s) < cfs_cwc_core(s, c)->next) {

@@ -76,47 +76,54 @@ struct cfs_state {
 };
 
 struct cfs_core {
-	/* cfs.ipa:44 */
+	/* cfs.ipa:48 */
 	nsec_t min_vruntime;
 	/*
-	 * cfs.ipa:47
+	 * cfs.ipa:51
 	 * Recent load (1024: always busy) at time `since`, the last change between busy and idle;
 	 * `gone` is the part of it left by exited threads; `joining` is that of new threads, added later.
 	 */
 	int64_t past;
 	int64_t gone;
 	int64_t joining;
-	/* cfs.ipa:48 */
+	/* cfs.ipa:52 */
 	nsec_t since;
 	/*
-	 * cfs.ipa:50
+	 * cfs.ipa:54
+	 * Average number of runnable threads (cpu_load; 65536: one), at time `counted`.
+	 */
+	int64_t demand;
+	/* cfs.ipa:55 */
+	nsec_t counted;
+	/*
+	 * cfs.ipa:57
 	 * Moving average of the length of idle periods, at most twice `migration_cost`.
 	 */
 	nsec_t usual_idle;
 	/*
-	 * cfs.ipa:52
+	 * cfs.ipa:59
 	 * When it last balanced its die, and when its die last balanced with others.
 	 */
 	nsec_t last_die;
 	nsec_t last_machine;
 	/*
-	 * cfs.ipa:54
+	 * cfs.ipa:61
 	 * Attempts to balance in a row that took no thread although others waited.
 	 */
 	int64_t failures;
 	/*
-	 * cfs.ipa:56
+	 * cfs.ipa:63
 	 * When it was last idle or without a better place for its thread on its die; and its die, on the others.
 	 */
 	nsec_t roomy;
 	nsec_t roomy_die;
 	/*
-	 * cfs.ipa:58
+	 * cfs.ipa:65
 	 * Where its running thread is to go on (active balance).
 	 */
 	core_t better;
 	/*
-	 * cfs.ipa:60
+	 * cfs.ipa:67
 	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
@@ -143,11 +150,20 @@ struct cfs_thread {
 	nsec_t ran;
 	/*
 	 * cfs.ipa:38
-	 * Recent load of the thread.
+	 * Recent load of the thread: part of the time in which it runs.
 	 */
 	int64_t util;
 	/*
 	 * cfs.ipa:40
+	 * Part of the time in which it runs or waits (load_avg; 65536: always), at time `seen`.
+	 */
+	int64_t demand;
+	/* cfs.ipa:41 */
+	nsec_t seen;
+	/* cfs.ipa:42 */
+	bool asleep;
+	/*
+	 * cfs.ipa:44
 	 * Core where the thread last woke another.
 	 */
 	core_t recent;
@@ -188,9 +204,11 @@ static __attribute__((unused)) void cfs_init_thread(void SAAKM_MEM *attrs)
 
 	p->home = SAAKM_NO_CORE;
 	p->ran = -1 * SAAKM_S;
+	p->demand = 65536LL;
 	p->recent = SAAKM_NO_CORE;
 }
 
+SAAKM_LOCAL void cfs_advance(saakm_t s, core_t c, thread_t t);
 SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL int64_t cfs_busy_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t cfs_idle_load(saakm_t s, core_t c);
@@ -199,9 +217,14 @@ SAAKM_LOCAL nsec_t cfs_refresh_of(saakm_t s, core_t c);
 SAAKM_LOCAL void cfs_update(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t cfs_joined(saakm_t s, core_t c, int64_t before);
 SAAKM_LOCAL void cfs_join(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL void cfs_watch(saakm_t s, thread_t t);
+SAAKM_LOCAL void cfs_sleep(saakm_t s, thread_t t);
+SAAKM_LOCAL void cfs_observe(saakm_t s, core_t c, int64_t threads);
+SAAKM_LOCAL void cfs_arrive(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL void cfs_leave(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL int64_t cfs_weigh(saakm_t s, core_t c);
+SAAKM_LOCAL int64_t cfs_part(saakm_t s, thread_t t);
 SAAKM_LOCAL core_t cfs_search(saakm_t s, thread_t t, core_t target, core_t waker);
-SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t);
 SAAKM_LOCAL core_t cfs_fallback(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void cfs_gather(saakm_t s, core_t c, set_t from, int64_t most);
 SAAKM_LOCAL void cfs_periodic(saakm_t s, core_t c, int64_t factor);
@@ -211,7 +234,7 @@ SAAKM_LOCAL core_t cfs_roomier_elsewhere(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void cfs_stay_or_go(saakm_t s, thread_t t);
 
 /*
- * cfs.ipa:63
+ * cfs.ipa:70
  * t => c.ready
  */
 SAAKM_ENTER(cfs_enter_ready)
@@ -220,7 +243,7 @@ SAAKM_ENTER(cfs_enter_ready)
 	saakm_ready(s, t, c, CFS_QUEUE_READY, cfs_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:67 */
+/* cfs.ipa:74 */
 SAAKM_LOCAL nsec_t cfs_vruntime_now(saakm_t s, thread_t t)
 {
 	return cfs_thread(t)->vruntime
@@ -228,7 +251,7 @@ SAAKM_LOCAL nsec_t cfs_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:71 */
+/* cfs.ipa:78 */
 SAAKM_LOCAL void cfs_charge(saakm_t s, thread_t t)
 {
 	cfs_thread(t)->vruntime = cfs_vruntime_now(s, t);
@@ -238,15 +261,29 @@ SAAKM_LOCAL void cfs_charge(saakm_t s, thread_t t)
 				cfs_state(s)->half_life);
 	cfs_thread(t)->charged = saakm_runtime(s, t);
 	cfs_thread(t)->ran = saakm_now(s);
-	core_t c = saakm_core(t);
-	if (saakm_nr_ready(s, c) == 0) {
-		cfs_core(s, c)->min_vruntime =
-				saakm_max(cfs_core(s, c)->min_vruntime, cfs_thread(t)->vruntime);
-	}
+	cfs_advance(s, saakm_core(t), t);
+	cfs_watch(s, t);
+	cfs_observe(s, saakm_core(t), saakm_nr_ready(s, saakm_core(t)) + 1);
 }
 
 /*
- * cfs.ipa:83
+ * cfs.ipa:90
+ * The core's time line follows the least vruntime, that of t, which has just run, or of the first thread that
+ * waits (update_min_vruntime). A thread that changes cores is as far behind there as it was here.
+ */
+SAAKM_LOCAL void cfs_advance(saakm_t s, core_t c, thread_t t)
+{
+	nsec_t least = cfs_thread(t)->vruntime;
+	thread_t f = saakm_first(s, c, CFS_QUEUE_READY);
+
+	if (f != NULL) {
+		least = saakm_min(least, cfs_thread(f)->vruntime);
+	}
+	cfs_core(s, c)->min_vruntime = saakm_max(cfs_core(s, c)->min_vruntime, least);
+}
+
+/*
+ * cfs.ipa:97
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -265,7 +302,7 @@ SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c)
 						saakm_nr_running(s, c) + 1));
 		cfs_join(s, t, c);
 	}
-	cfs_thread(t)->home = c;
+	cfs_arrive(s, t, c);
 	thread_t r = saakm_current(s, c);
 
 	if (r != NULL) {
@@ -277,7 +314,7 @@ SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:95 */
+/* cfs.ipa:109 */
 SAAKM_LOCAL void cfs_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, CFS_QUEUE_READY);
@@ -290,7 +327,7 @@ SAAKM_LOCAL void cfs_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:103 */
+/* cfs.ipa:117 */
 SAAKM_LOCAL void cfs_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -304,28 +341,29 @@ SAAKM_LOCAL void cfs_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:111 */
+/* cfs.ipa:125 */
 SAAKM_LOCAL void cfs_on_yield(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_enter_ready(s, t, saakm_core(t), CFS_REASON_NONE);
 }
 
-/* cfs.ipa:116 */
+/* cfs.ipa:130 */
 SAAKM_LOCAL void cfs_on_preempt(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
 	cfs_stay_or_go(s, t);
 }
 
-/* cfs.ipa:121 */
+/* cfs.ipa:135 */
 SAAKM_LOCAL void cfs_on_block(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
+	cfs_sleep(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:126 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL void cfs_on_terminate(saakm_t s, thread_t t)
 {
 	cfs_charge(s, t);
@@ -333,11 +371,12 @@ SAAKM_LOCAL void cfs_on_terminate(saakm_t s, thread_t t)
 		core_t place = saakm_core(t);
 		cfs_core(s, place)->gone += cfs_thread(t)->util;
 	}
+	cfs_leave(s, t, saakm_core(t));
 	saakm_terminated(s, t);
 }
 
 /*
- * cfs.ipa:137
+ * cfs.ipa:153
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -346,7 +385,7 @@ SAAKM_SHARED_1(int64_t, cfs_recent, core_t, c)
 	return saakm_has(saakm_idle(s), c) ? cfs_idle_load(s, c) : cfs_busy_load(s, c);
 }
 
-/* cfs.ipa:141 */
+/* cfs.ipa:157 */
 SAAKM_LOCAL int64_t cfs_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -354,7 +393,7 @@ SAAKM_LOCAL int64_t cfs_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - cfs_core(s, c)->since, cfs_state(s)->half_life);
 }
 
-/* cfs.ipa:145 */
+/* cfs.ipa:161 */
 SAAKM_LOCAL int64_t cfs_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), cfs_refresh_of(s, c));
@@ -362,7 +401,7 @@ SAAKM_LOCAL int64_t cfs_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:151
+ * cfs.ipa:167
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t cfs_rest(saakm_t s, core_t c, nsec_t at)
@@ -373,7 +412,7 @@ SAAKM_LOCAL int64_t cfs_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:156
+ * cfs.ipa:172
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t cfs_refresh_of(saakm_t s, core_t c)
@@ -384,7 +423,7 @@ SAAKM_LOCAL nsec_t cfs_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:161
+ * cfs.ipa:177
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void cfs_update(saakm_t s, core_t c)
@@ -396,14 +435,14 @@ SAAKM_LOCAL void cfs_update(saakm_t s, core_t c)
 	cfs_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:168 */
+/* cfs.ipa:184 */
 SAAKM_LOCAL int64_t cfs_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + cfs_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:173
+ * cfs.ipa:189
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void cfs_join(saakm_t s, thread_t t, core_t c)
@@ -412,7 +451,7 @@ SAAKM_LOCAL void cfs_join(saakm_t s, thread_t t, core_t c)
 	cfs_core(s, c)->joining += cfs_thread(t)->util;
 }
 
-/* cfs.ipa:178 */
+/* cfs.ipa:194 */
 SAAKM_LOCAL void cfs_on_enter_idle(saakm_t s, core_t c)
 {
 	cfs_core(s, c)->past = cfs_joined(s, c, cfs_busy_load(s, c));
@@ -420,7 +459,7 @@ SAAKM_LOCAL void cfs_on_enter_idle(saakm_t s, core_t c)
 	cfs_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:184 */
+/* cfs.ipa:200 */
 SAAKM_LOCAL void cfs_on_exit_idle(saakm_t s, core_t c)
 {
 	cfs_core(s, c)->roomy = saakm_now(s);
@@ -435,7 +474,86 @@ SAAKM_LOCAL void cfs_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:194
+ * cfs.ipa:210
+ * The average of what was `from` and has been `to` for this long.
+ */
+SAAKM_LOCAL int64_t cfs_blend(saakm_t s, int64_t from, int64_t to, nsec_t lasted)
+{
+	return from > to ? to + saakm_decay(from - to, lasted, cfs_state(s)->half_life)
+			: to - saakm_decay(to - from, lasted, cfs_state(s)->half_life);
+}
+
+/* cfs.ipa:216 */
+SAAKM_LOCAL int64_t cfs_demand_now(saakm_t s, thread_t t)
+{
+	return cfs_blend(s, cfs_thread(t)->demand, cfs_thread(t)->asleep ? 0LL : 65536LL,
+			saakm_now(s) - cfs_thread(t)->seen);
+}
+
+/*
+ * cfs.ipa:221
+ * Called before t starts or ends to be runnable.
+ */
+SAAKM_LOCAL void cfs_watch(saakm_t s, thread_t t)
+{
+	cfs_thread(t)->demand = cfs_demand_now(s, t);
+	cfs_thread(t)->seen = saakm_now(s);
+}
+
+/* cfs.ipa:226 */
+SAAKM_LOCAL void cfs_sleep(saakm_t s, thread_t t)
+{
+	(void)s;
+
+	cfs_thread(t)->asleep = true;
+}
+
+/* cfs.ipa:230 */
+SAAKM_LOCAL int64_t cfs_demand_of(saakm_t s, core_t c, int64_t threads)
+{
+	return cfs_blend(s, cfs_core(s, c)->demand, 65536LL * threads,
+			saakm_now(s) - cfs_core(s, c)->counted);
+}
+
+/*
+ * cfs.ipa:235
+ * Called before the number of runnable threads of c changes from this one.
+ */
+SAAKM_LOCAL void cfs_observe(saakm_t s, core_t c, int64_t threads)
+{
+	cfs_core(s, c)->demand = cfs_demand_of(s, c, threads);
+	cfs_core(s, c)->counted = saakm_now(s);
+}
+
+/*
+ * cfs.ipa:241
+ * t becomes runnable on c. Its part of the average comes with it (attach_entity_load_avg).
+ */
+SAAKM_LOCAL void cfs_arrive(saakm_t s, thread_t t, core_t c)
+{
+	cfs_observe(s, c, saakm_nr_running(s, c));
+	cfs_watch(s, t);
+	cfs_thread(t)->asleep = false;
+	if (cfs_thread(t)->home == c) {
+		return;
+	}
+	core_t h = cfs_thread(t)->home;
+
+	if (h != SAAKM_NO_CORE) {
+		cfs_leave(s, t, h);
+	}
+	cfs_core(s, c)->demand += cfs_thread(t)->demand;
+	cfs_thread(t)->home = c;
+}
+
+/* cfs.ipa:251 */
+SAAKM_LOCAL void cfs_leave(saakm_t s, thread_t t, core_t c)
+{
+	cfs_core(s, c)->demand -= saakm_min(cfs_thread(t)->demand, cfs_core(s, c)->demand);
+}
+
+/*
+ * cfs.ipa:256
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t cfs_pressure(saakm_t s, core_t c)
@@ -443,7 +561,7 @@ SAAKM_LOCAL int64_t cfs_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : cfs_recent(s, c);
 }
 
-/* cfs.ipa:198 */
+/* cfs.ipa:260 */
 SAAKM_SHARED_1(int64_t, cfs_load_of, domain_t, d)
 {
 	int64_t sum = 0;
@@ -456,7 +574,7 @@ SAAKM_SHARED_1(int64_t, cfs_load_of, domain_t, d)
 }
 
 /*
- * cfs.ipa:205
+ * cfs.ipa:267
  * Number of idle cores of d that t may run on.
  */
 SAAKM_SHARED_2(int64_t, cfs_idle_in, thread_t, t, domain_t, d)
@@ -466,7 +584,7 @@ SAAKM_SHARED_2(int64_t, cfs_idle_in, thread_t, t, domain_t, d)
 }
 
 /*
- * cfs.ipa:210
+ * cfs.ipa:272
  * The group with the least rank is the idlest; between equals, the one with the least load.
  */
 SAAKM_LOCAL int64_t cfs_rank(saakm_t s, thread_t t, domain_t d)
@@ -475,7 +593,7 @@ SAAKM_LOCAL int64_t cfs_rank(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:216
+ * cfs.ipa:278
  * True if t leaves the group `own` for the group `other` (find_idlest_group). If no core is idle
  * in either, load decides, with a margin.
  */
@@ -490,7 +608,7 @@ SAAKM_LOCAL bool cfs_leaves(saakm_t s, thread_t t, domain_t own, domain_t other)
 }
 
 /*
- * cfs.ipa:224
+ * cfs.ipa:286
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -532,7 +650,7 @@ SAAKM_SHARED_3(core_t, cfs_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:233
+ * cfs.ipa:295
  * False if t stays on the node of c whatever the others are like: while that has an idle core.
  */
 SAAKM_LOCAL bool cfs_may_leave_node(saakm_t s, thread_t t, core_t c)
@@ -541,7 +659,7 @@ SAAKM_LOCAL bool cfs_may_leave_node(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:238
+ * cfs.ipa:300
  * True if t leaves the node of c for node d.
  */
 SAAKM_LOCAL bool cfs_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
@@ -550,7 +668,7 @@ SAAKM_LOCAL bool cfs_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 }
 
 /*
- * cfs.ipa:244
+ * cfs.ipa:306
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -655,7 +773,7 @@ SAAKM_LOCAL core_t cfs_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:264
+ * cfs.ipa:326
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -668,7 +786,7 @@ SAAKM_LOCAL core_t cfs_choose_target(saakm_t s, thread_t t, core_t waker)
 	if (saakm_has(saakm_idle(s), waker) && saakm_has(&saakm_llc(s, prev)->cores, waker)) {
 		return saakm_has(saakm_idle(s), prev) ? prev : waker;
 	}
-	int64_t mine = cfs_asleep(s, t);
+	int64_t mine = cfs_part(s, t);
 	int64_t there = cfs_weigh(s, prev);
 	int64_t margin = saakm_has(&saakm_llc(s, prev)->cores, waker) ? 108LL : 112LL;
 	return (cfs_weigh(s, waker) + mine) * 100 < (there - saakm_min(mine, there)) * margin
@@ -676,16 +794,25 @@ SAAKM_LOCAL core_t cfs_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:275
- * Load that a wake-up compares; it includes that of sleeping threads.
+ * cfs.ipa:337
+ * Load that a wake-up compares. It changes slowly: a core with more threads than usual keeps its own.
  */
 SAAKM_LOCAL int64_t cfs_weigh(saakm_t s, core_t c)
 {
-	return cfs_pressure(s, c);
+	return cfs_demand_of(s, c, saakm_nr_running(s, c));
 }
 
 /*
- * cfs.ipa:280
+ * cfs.ipa:342
+ * What a sleeping thread is of that (task_h_load).
+ */
+SAAKM_LOCAL int64_t cfs_part(saakm_t s, thread_t t)
+{
+	return cfs_demand_now(s, t);
+}
+
+/*
+ * cfs.ipa:347
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -721,7 +848,7 @@ SAAKM_LOCAL core_t cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:295
+ * cfs.ipa:362
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t cfs_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -765,17 +892,7 @@ SAAKM_LOCAL core_t cfs_search(saakm_t s, thread_t t, core_t target, core_t waker
 }
 
 /*
- * cfs.ipa:306
- * Load of t, decayed over its sleep.
- */
-SAAKM_LOCAL int64_t cfs_asleep(saakm_t s, thread_t t)
-{
-	return saakm_decay(cfs_thread(t)->util, saakm_now(s) - cfs_thread(t)->ran,
-			cfs_state(s)->half_life);
-}
-
-/*
- * cfs.ipa:311
+ * cfs.ipa:373
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, cfs_fallback, thread_t, t, core_t, c)
@@ -790,20 +907,20 @@ SAAKM_SHARED_2(core_t, cfs_fallback, thread_t, t, core_t, c)
 	return choice;
 }
 
-/* cfs.ipa:315 */
+/* cfs.ipa:377 */
 SAAKM_LOCAL void cfs_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	cfs_enter_ready(s, t, cfs_choose_fork(s, t, parent), CFS_REASON_CFS);
 }
 
-/* cfs.ipa:319 */
+/* cfs.ipa:381 */
 SAAKM_LOCAL void cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	cfs_enter_ready(s, t, cfs_choose_wakeup(s, t, waker), CFS_REASON_CFS);
 }
 
 /*
- * cfs.ipa:326
+ * cfs.ipa:388
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, cfs_crowded, domain_t, die)
@@ -818,7 +935,7 @@ SAAKM_SHARED_1(bool, cfs_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:331
+ * cfs.ipa:393
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, cfs_weight_of, core_t, c)
@@ -841,7 +958,7 @@ SAAKM_SHARED_1(int64_t, cfs_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:338
+ * cfs.ipa:400
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool cfs_hot(saakm_t s, thread_t t, core_t dst)
@@ -853,7 +970,7 @@ SAAKM_LOCAL bool cfs_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:345 */
+/* cfs.ipa:407 */
 SAAKM_SHARED_2(bool, cfs_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -861,7 +978,7 @@ SAAKM_SHARED_2(bool, cfs_pull_can_steal_core, core_t, dst, core_t, src)
 				|| cfs_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:348 */
+/* cfs.ipa:410 */
 SAAKM_SHARED_2(int64_t, cfs_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -869,7 +986,7 @@ SAAKM_SHARED_2(int64_t, cfs_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:349 */
+/* cfs.ipa:411 */
 SAAKM_SHARED_3(bool, cfs_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !cfs_hot(s, t, dst)
@@ -877,13 +994,13 @@ SAAKM_SHARED_3(bool, cfs_pull_steal_thread, core_t, dst, thread_t, t, memo_t, me
 			- SAAKM_MEMO_VALUE(memo, 1, cfs_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* cfs.ipa:352 */
+/* cfs.ipa:414 */
 SAAKM_SHARED_2(bool, cfs_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= cfs_core(s, dst)->budget;
 }
 
-/* cfs.ipa:353 */
+/* cfs.ipa:415 */
 SAAKM_LOCAL void cfs_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_core(s, dst)->failures = 0;
@@ -891,7 +1008,7 @@ SAAKM_LOCAL void cfs_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:344
+ * cfs.ipa:406
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(cfs_pull, dst, from)
@@ -947,7 +1064,7 @@ SAAKM_STEAL(cfs_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:362 */
+/* cfs.ipa:424 */
 SAAKM_SHARED_2(bool, cfs_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -956,7 +1073,7 @@ SAAKM_SHARED_2(bool, cfs_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& cfs_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:363 */
+/* cfs.ipa:425 */
 SAAKM_SHARED_2(int64_t, cfs_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -964,7 +1081,7 @@ SAAKM_SHARED_2(int64_t, cfs_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:364 */
+/* cfs.ipa:426 */
 SAAKM_SHARED_3(bool, cfs_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst)
@@ -972,7 +1089,7 @@ SAAKM_SHARED_3(bool, cfs_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, 
 			> SAAKM_MEMO_VALUE(memo, 1, cfs_weight_of(s, dst)) * 117;
 }
 
-/* cfs.ipa:367 */
+/* cfs.ipa:429 */
 SAAKM_SHARED_2(bool, cfs_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -981,7 +1098,7 @@ SAAKM_SHARED_2(bool, cfs_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:368 */
+/* cfs.ipa:430 */
 SAAKM_LOCAL void cfs_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_core(s, dst)->failures = 0;
@@ -989,7 +1106,7 @@ SAAKM_LOCAL void cfs_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:361
+ * cfs.ipa:423
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -1046,7 +1163,7 @@ SAAKM_STEAL(cfs_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:374 */
+/* cfs.ipa:436 */
 SAAKM_LOCAL void cfs_on_newly_idle(saakm_t s, core_t c)
 {
 	if (cfs_core(s, c)->usual_idle < cfs_state(s)->migration_cost) {
@@ -1063,7 +1180,7 @@ SAAKM_LOCAL void cfs_on_newly_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:381
+ * cfs.ipa:443
  * c pulls at most this many threads.
  */
 SAAKM_LOCAL void cfs_gather(saakm_t s, core_t c, set_t from, int64_t most)
@@ -1072,7 +1189,7 @@ SAAKM_LOCAL void cfs_gather(saakm_t s, core_t c, set_t from, int64_t most)
 	cfs_pull(s, c, from);
 }
 
-/* cfs.ipa:386 */
+/* cfs.ipa:448 */
 SAAKM_LOCAL void cfs_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -1095,7 +1212,7 @@ SAAKM_LOCAL void cfs_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:397
+ * cfs.ipa:459
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1139,7 +1256,7 @@ SAAKM_LOCAL void cfs_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:414
+ * cfs.ipa:476
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1172,7 +1289,7 @@ SAAKM_LOCAL void cfs_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:431
+ * cfs.ipa:493
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t cfs_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -1189,7 +1306,7 @@ SAAKM_LOCAL core_t cfs_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:437
+ * cfs.ipa:499
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t cfs_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -1230,7 +1347,7 @@ SAAKM_LOCAL core_t cfs_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:448
+ * cfs.ipa:510
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void cfs_stay_or_go(saakm_t s, thread_t t)

@@ -87,47 +87,54 @@ struct eevdf_state {
 };
 
 struct eevdf_core {
-	/* cfs.ipa:44 */
+	/* cfs.ipa:48 */
 	nsec_t min_vruntime;
 	/*
-	 * cfs.ipa:47
+	 * cfs.ipa:51
 	 * Recent load (1024: always busy) at time `since`, the last change between busy and idle;
 	 * `gone` is the part of it left by exited threads; `joining` is that of new threads, added later.
 	 */
 	int64_t past;
 	int64_t gone;
 	int64_t joining;
-	/* cfs.ipa:48 */
+	/* cfs.ipa:52 */
 	nsec_t since;
 	/*
-	 * cfs.ipa:50
+	 * cfs.ipa:54
+	 * Average number of runnable threads (cpu_load; 65536: one), at time `counted`.
+	 */
+	int64_t demand;
+	/* cfs.ipa:55 */
+	nsec_t counted;
+	/*
+	 * cfs.ipa:57
 	 * Moving average of the length of idle periods, at most twice `migration_cost`.
 	 */
 	nsec_t usual_idle;
 	/*
-	 * cfs.ipa:52
+	 * cfs.ipa:59
 	 * When it last balanced its die, and when its die last balanced with others.
 	 */
 	nsec_t last_die;
 	nsec_t last_machine;
 	/*
-	 * cfs.ipa:54
+	 * cfs.ipa:61
 	 * Attempts to balance in a row that took no thread although others waited.
 	 */
 	int64_t failures;
 	/*
-	 * cfs.ipa:56
+	 * cfs.ipa:63
 	 * When it was last idle or without a better place for its thread on its die; and its die, on the others.
 	 */
 	nsec_t roomy;
 	nsec_t roomy_die;
 	/*
-	 * cfs.ipa:58
+	 * cfs.ipa:65
 	 * Where its running thread is to go on (active balance).
 	 */
 	core_t better;
 	/*
-	 * cfs.ipa:60
+	 * cfs.ipa:67
 	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
@@ -161,11 +168,20 @@ struct eevdf_thread {
 	nsec_t ran;
 	/*
 	 * cfs.ipa:38
-	 * Recent load of the thread.
+	 * Recent load of the thread: part of the time in which it runs.
 	 */
 	int64_t util;
 	/*
 	 * cfs.ipa:40
+	 * Part of the time in which it runs or waits (load_avg; 65536: always), at time `seen`.
+	 */
+	int64_t demand;
+	/* cfs.ipa:41 */
+	nsec_t seen;
+	/* cfs.ipa:42 */
+	bool asleep;
+	/*
+	 * cfs.ipa:44
 	 * Core where the thread last woke another.
 	 */
 	core_t recent;
@@ -243,6 +259,7 @@ static __attribute__((unused)) void eevdf_init_thread(void SAAKM_MEM *attrs)
 
 	p->home = SAAKM_NO_CORE;
 	p->ran = -1 * SAAKM_S;
+	p->demand = 65536LL;
 	p->recent = SAAKM_NO_CORE;
 	p->weighed = 1024;
 }
@@ -252,14 +269,18 @@ SAAKM_LOCAL int64_t eevdf_idle_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t eevdf_rest(saakm_t s, core_t c, nsec_t at);
 SAAKM_LOCAL nsec_t eevdf_refresh_of(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t eevdf_joined(saakm_t s, core_t c, int64_t before);
+SAAKM_LOCAL void eevdf_watch(saakm_t s, thread_t t);
+SAAKM_LOCAL void eevdf_observe(saakm_t s, core_t c, int64_t threads);
+SAAKM_LOCAL void eevdf_leave(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL int64_t eevdf_weigh(saakm_t s, core_t c);
-SAAKM_LOCAL int64_t eevdf_asleep(saakm_t s, thread_t t);
+SAAKM_LOCAL int64_t eevdf_part(saakm_t s, thread_t t);
 SAAKM_LOCAL core_t eevdf_fallback(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void eevdf_periodic(saakm_t s, core_t c, int64_t factor);
 SAAKM_LOCAL void eevdf_spread(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL core_t eevdf_roomier_on_die(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL core_t eevdf_roomier_elsewhere(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void eevdf_on_enqueue(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL void eevdf_advance(saakm_t s, core_t c, thread_t t);
 SAAKM_LOCAL bool eevdf_may_leave_node(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL bool eevdf_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d);
 SAAKM_LOCAL bool eevdf_roomier(saakm_t s, thread_t t, core_t c, domain_t d);
@@ -277,7 +298,7 @@ SAAKM_ENTER(eevdf_enter_ready)
 	saakm_ready(s, t, c, EEVDF_QUEUE_READY, eevdf_thread(t)->order, reason);
 }
 
-/* cfs.ipa:67 */
+/* cfs.ipa:74 */
 SAAKM_LOCAL nsec_t eevdf_vruntime_now(saakm_t s, thread_t t)
 {
 	return eevdf_thread(t)->vruntime
@@ -285,7 +306,7 @@ SAAKM_LOCAL nsec_t eevdf_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:71 */
+/* cfs.ipa:78 */
 SAAKM_LOCAL void eevdf_charge(saakm_t s, thread_t t)
 {
 	eevdf_thread(t)->vruntime = eevdf_vruntime_now(s, t);
@@ -295,14 +316,12 @@ SAAKM_LOCAL void eevdf_charge(saakm_t s, thread_t t)
 				eevdf_state(s)->half_life);
 	eevdf_thread(t)->charged = saakm_runtime(s, t);
 	eevdf_thread(t)->ran = saakm_now(s);
-	core_t c = saakm_core(t);
-	if (saakm_nr_ready(s, c) == 0) {
-		eevdf_core(s, c)->min_vruntime = saakm_max(eevdf_core(s, c)->min_vruntime,
-				eevdf_thread(t)->vruntime);
-	}
+	eevdf_advance(s, saakm_core(t), t);
+	eevdf_watch(s, t);
+	eevdf_observe(s, saakm_core(t), saakm_nr_ready(s, saakm_core(t)) + 1);
 }
 
-/* cfs.ipa:126 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL void eevdf_on_terminate(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -310,11 +329,12 @@ SAAKM_LOCAL void eevdf_on_terminate(saakm_t s, thread_t t)
 		core_t place = saakm_core(t);
 		eevdf_core(s, place)->gone += eevdf_thread(t)->util;
 	}
+	eevdf_leave(s, t, saakm_core(t));
 	saakm_terminated(s, t);
 }
 
 /*
- * cfs.ipa:137
+ * cfs.ipa:153
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -323,7 +343,7 @@ SAAKM_SHARED_1(int64_t, eevdf_recent, core_t, c)
 	return saakm_has(saakm_idle(s), c) ? eevdf_idle_load(s, c) : eevdf_busy_load(s, c);
 }
 
-/* cfs.ipa:141 */
+/* cfs.ipa:157 */
 SAAKM_LOCAL int64_t eevdf_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -331,7 +351,7 @@ SAAKM_LOCAL int64_t eevdf_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - eevdf_core(s, c)->since, eevdf_state(s)->half_life);
 }
 
-/* cfs.ipa:145 */
+/* cfs.ipa:161 */
 SAAKM_LOCAL int64_t eevdf_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), eevdf_refresh_of(s, c));
@@ -339,7 +359,7 @@ SAAKM_LOCAL int64_t eevdf_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:151
+ * cfs.ipa:167
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t eevdf_rest(saakm_t s, core_t c, nsec_t at)
@@ -350,7 +370,7 @@ SAAKM_LOCAL int64_t eevdf_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:156
+ * cfs.ipa:172
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t eevdf_refresh_of(saakm_t s, core_t c)
@@ -361,7 +381,7 @@ SAAKM_LOCAL nsec_t eevdf_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:161
+ * cfs.ipa:177
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void eevdf_update(saakm_t s, core_t c)
@@ -374,14 +394,14 @@ SAAKM_LOCAL void eevdf_update(saakm_t s, core_t c)
 	eevdf_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:168 */
+/* cfs.ipa:184 */
 SAAKM_LOCAL int64_t eevdf_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + eevdf_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:173
+ * cfs.ipa:189
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void eevdf_join(saakm_t s, thread_t t, core_t c)
@@ -390,7 +410,7 @@ SAAKM_LOCAL void eevdf_join(saakm_t s, thread_t t, core_t c)
 	eevdf_core(s, c)->joining += eevdf_thread(t)->util;
 }
 
-/* cfs.ipa:178 */
+/* cfs.ipa:194 */
 SAAKM_LOCAL void eevdf_on_enter_idle(saakm_t s, core_t c)
 {
 	eevdf_core(s, c)->past = eevdf_joined(s, c, eevdf_busy_load(s, c));
@@ -398,7 +418,7 @@ SAAKM_LOCAL void eevdf_on_enter_idle(saakm_t s, core_t c)
 	eevdf_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:184 */
+/* cfs.ipa:200 */
 SAAKM_LOCAL void eevdf_on_exit_idle(saakm_t s, core_t c)
 {
 	eevdf_core(s, c)->roomy = saakm_now(s);
@@ -413,7 +433,86 @@ SAAKM_LOCAL void eevdf_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:194
+ * cfs.ipa:210
+ * The average of what was `from` and has been `to` for this long.
+ */
+SAAKM_LOCAL int64_t eevdf_blend(saakm_t s, int64_t from, int64_t to, nsec_t lasted)
+{
+	return from > to ? to + saakm_decay(from - to, lasted, eevdf_state(s)->half_life)
+			: to - saakm_decay(to - from, lasted, eevdf_state(s)->half_life);
+}
+
+/* cfs.ipa:216 */
+SAAKM_LOCAL int64_t eevdf_demand_now(saakm_t s, thread_t t)
+{
+	return eevdf_blend(s, eevdf_thread(t)->demand, eevdf_thread(t)->asleep ? 0LL : 65536LL,
+			saakm_now(s) - eevdf_thread(t)->seen);
+}
+
+/*
+ * cfs.ipa:221
+ * Called before t starts or ends to be runnable.
+ */
+SAAKM_LOCAL void eevdf_watch(saakm_t s, thread_t t)
+{
+	eevdf_thread(t)->demand = eevdf_demand_now(s, t);
+	eevdf_thread(t)->seen = saakm_now(s);
+}
+
+/* cfs.ipa:226 */
+SAAKM_LOCAL void eevdf_sleep(saakm_t s, thread_t t)
+{
+	(void)s;
+
+	eevdf_thread(t)->asleep = true;
+}
+
+/* cfs.ipa:230 */
+SAAKM_LOCAL int64_t eevdf_demand_of(saakm_t s, core_t c, int64_t threads)
+{
+	return eevdf_blend(s, eevdf_core(s, c)->demand, 65536LL * threads,
+			saakm_now(s) - eevdf_core(s, c)->counted);
+}
+
+/*
+ * cfs.ipa:235
+ * Called before the number of runnable threads of c changes from this one.
+ */
+SAAKM_LOCAL void eevdf_observe(saakm_t s, core_t c, int64_t threads)
+{
+	eevdf_core(s, c)->demand = eevdf_demand_of(s, c, threads);
+	eevdf_core(s, c)->counted = saakm_now(s);
+}
+
+/*
+ * cfs.ipa:241
+ * t becomes runnable on c. Its part of the average comes with it (attach_entity_load_avg).
+ */
+SAAKM_LOCAL void eevdf_arrive(saakm_t s, thread_t t, core_t c)
+{
+	eevdf_observe(s, c, saakm_nr_running(s, c));
+	eevdf_watch(s, t);
+	eevdf_thread(t)->asleep = false;
+	if (eevdf_thread(t)->home == c) {
+		return;
+	}
+	core_t h = eevdf_thread(t)->home;
+
+	if (h != SAAKM_NO_CORE) {
+		eevdf_leave(s, t, h);
+	}
+	eevdf_core(s, c)->demand += eevdf_thread(t)->demand;
+	eevdf_thread(t)->home = c;
+}
+
+/* cfs.ipa:251 */
+SAAKM_LOCAL void eevdf_leave(saakm_t s, thread_t t, core_t c)
+{
+	eevdf_core(s, c)->demand -= saakm_min(eevdf_thread(t)->demand, eevdf_core(s, c)->demand);
+}
+
+/*
+ * cfs.ipa:256
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t eevdf_pressure(saakm_t s, core_t c)
@@ -421,7 +520,7 @@ SAAKM_LOCAL int64_t eevdf_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : eevdf_recent(s, c);
 }
 
-/* cfs.ipa:198 */
+/* cfs.ipa:260 */
 SAAKM_SHARED_1(int64_t, eevdf_load_of, domain_t, d)
 {
 	int64_t sum = 0;
@@ -434,7 +533,7 @@ SAAKM_SHARED_1(int64_t, eevdf_load_of, domain_t, d)
 }
 
 /*
- * cfs.ipa:205
+ * cfs.ipa:267
  * Number of idle cores of d that t may run on.
  */
 SAAKM_SHARED_2(int64_t, eevdf_idle_in, thread_t, t, domain_t, d)
@@ -444,7 +543,7 @@ SAAKM_SHARED_2(int64_t, eevdf_idle_in, thread_t, t, domain_t, d)
 }
 
 /*
- * cfs.ipa:210
+ * cfs.ipa:272
  * The group with the least rank is the idlest; between equals, the one with the least load.
  */
 SAAKM_LOCAL int64_t eevdf_rank(saakm_t s, thread_t t, domain_t d)
@@ -453,7 +552,7 @@ SAAKM_LOCAL int64_t eevdf_rank(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:216
+ * cfs.ipa:278
  * True if t leaves the group `own` for the group `other` (find_idlest_group). If no core is idle
  * in either, load decides, with a margin.
  */
@@ -468,7 +567,7 @@ SAAKM_LOCAL bool eevdf_leaves(saakm_t s, thread_t t, domain_t own, domain_t othe
 }
 
 /*
- * cfs.ipa:224
+ * cfs.ipa:286
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -510,7 +609,7 @@ SAAKM_SHARED_3(core_t, eevdf_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:244
+ * cfs.ipa:306
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -615,7 +714,7 @@ SAAKM_LOCAL core_t eevdf_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:264
+ * cfs.ipa:326
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -628,7 +727,7 @@ SAAKM_LOCAL core_t eevdf__cfs_choose_target(saakm_t s, thread_t t, core_t waker)
 	if (saakm_has(saakm_idle(s), waker) && saakm_has(&saakm_llc(s, prev)->cores, waker)) {
 		return saakm_has(saakm_idle(s), prev) ? prev : waker;
 	}
-	int64_t mine = eevdf_asleep(s, t);
+	int64_t mine = eevdf_part(s, t);
 	int64_t there = eevdf_weigh(s, prev);
 	int64_t margin = saakm_has(&saakm_llc(s, prev)->cores, waker) ? 108LL : 112LL;
 	return (eevdf_weigh(s, waker) + mine) * 100 < (there - saakm_min(mine, there)) * margin
@@ -636,16 +735,25 @@ SAAKM_LOCAL core_t eevdf__cfs_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:275
- * Load that a wake-up compares; it includes that of sleeping threads.
+ * cfs.ipa:337
+ * Load that a wake-up compares. It changes slowly: a core with more threads than usual keeps its own.
  */
 SAAKM_LOCAL int64_t eevdf_weigh(saakm_t s, core_t c)
 {
-	return eevdf_pressure(s, c);
+	return eevdf_demand_of(s, c, saakm_nr_running(s, c));
 }
 
 /*
- * cfs.ipa:280
+ * cfs.ipa:342
+ * What a sleeping thread is of that (task_h_load).
+ */
+SAAKM_LOCAL int64_t eevdf_part(saakm_t s, thread_t t)
+{
+	return eevdf_demand_now(s, t);
+}
+
+/*
+ * cfs.ipa:347
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t eevdf_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -681,17 +789,7 @@ SAAKM_LOCAL core_t eevdf_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:306
- * Load of t, decayed over its sleep.
- */
-SAAKM_LOCAL int64_t eevdf_asleep(saakm_t s, thread_t t)
-{
-	return saakm_decay(eevdf_thread(t)->util, saakm_now(s) - eevdf_thread(t)->ran,
-			eevdf_state(s)->half_life);
-}
-
-/*
- * cfs.ipa:311
+ * cfs.ipa:373
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, eevdf_fallback, thread_t, t, core_t, c)
@@ -706,20 +804,20 @@ SAAKM_SHARED_2(core_t, eevdf_fallback, thread_t, t, core_t, c)
 	return choice;
 }
 
-/* cfs.ipa:315 */
+/* cfs.ipa:377 */
 SAAKM_LOCAL void eevdf_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	eevdf_enter_ready(s, t, eevdf_choose_fork(s, t, parent), EEVDF_REASON_CFS);
 }
 
-/* cfs.ipa:319 */
+/* cfs.ipa:381 */
 SAAKM_LOCAL void eevdf__cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	eevdf_enter_ready(s, t, eevdf_choose_wakeup(s, t, waker), EEVDF_REASON_CFS);
 }
 
 /*
- * cfs.ipa:326
+ * cfs.ipa:388
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, eevdf_crowded, domain_t, die)
@@ -734,7 +832,7 @@ SAAKM_SHARED_1(bool, eevdf_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:331
+ * cfs.ipa:393
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, eevdf_weight_of, core_t, c)
@@ -757,7 +855,7 @@ SAAKM_SHARED_1(int64_t, eevdf_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:338
+ * cfs.ipa:400
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool eevdf_hot(saakm_t s, thread_t t, core_t dst)
@@ -769,7 +867,7 @@ SAAKM_LOCAL bool eevdf_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:362 */
+/* cfs.ipa:424 */
 SAAKM_SHARED_2(bool, eevdf_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -778,7 +876,7 @@ SAAKM_SHARED_2(bool, eevdf_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& eevdf_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:363 */
+/* cfs.ipa:425 */
 SAAKM_SHARED_2(int64_t, eevdf_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -786,7 +884,7 @@ SAAKM_SHARED_2(int64_t, eevdf_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:364 */
+/* cfs.ipa:426 */
 SAAKM_SHARED_3(bool, eevdf_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst)
@@ -794,7 +892,7 @@ SAAKM_SHARED_3(bool, eevdf_rotate_steal_thread, core_t, dst, thread_t, t, memo_t
 			> SAAKM_MEMO_VALUE(memo, 1, eevdf_weight_of(s, dst)) * 117;
 }
 
-/* cfs.ipa:367 */
+/* cfs.ipa:429 */
 SAAKM_SHARED_2(bool, eevdf_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -803,7 +901,7 @@ SAAKM_SHARED_2(bool, eevdf_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:368 */
+/* cfs.ipa:430 */
 SAAKM_LOCAL void eevdf_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	eevdf_core(s, dst)->failures = 0;
@@ -811,7 +909,7 @@ SAAKM_LOCAL void eevdf_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:361
+ * cfs.ipa:423
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -869,7 +967,7 @@ SAAKM_STEAL(eevdf_rotate, dst, from)
 }
 
 /*
- * cfs.ipa:381
+ * cfs.ipa:443
  * c pulls at most this many threads.
  */
 SAAKM_LOCAL void eevdf_gather(saakm_t s, core_t c, set_t from, int64_t most)
@@ -878,7 +976,7 @@ SAAKM_LOCAL void eevdf_gather(saakm_t s, core_t c, set_t from, int64_t most)
 	eevdf_pull(s, c, from);
 }
 
-/* cfs.ipa:386 */
+/* cfs.ipa:448 */
 SAAKM_LOCAL void eevdf_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -901,7 +999,7 @@ SAAKM_LOCAL void eevdf_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:397
+ * cfs.ipa:459
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -945,7 +1043,7 @@ SAAKM_LOCAL void eevdf_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:414
+ * cfs.ipa:476
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -978,7 +1076,7 @@ SAAKM_LOCAL void eevdf_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:431
+ * cfs.ipa:493
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t eevdf_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -995,7 +1093,7 @@ SAAKM_LOCAL core_t eevdf_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:437
+ * cfs.ipa:499
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t eevdf_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -1036,7 +1134,7 @@ SAAKM_LOCAL core_t eevdf_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:448
+ * cfs.ipa:510
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void eevdf_stay_or_go(saakm_t s, thread_t t)
@@ -1191,6 +1289,7 @@ SAAKM_LOCAL void eevdf_on_enqueue(saakm_t s, thread_t t, core_t c)
 	if (!eevdf_thread(t)->known) {
 		eevdf_join(s, t, c);
 	}
+	eevdf_arrive(s, t, c);
 	eevdf_thread(t)->known = true;
 	eevdf_thread(t)->moved = false;
 	eevdf_thread(t)->delayed = false;
@@ -1204,7 +1303,19 @@ SAAKM_LOCAL void eevdf_on_enqueue(saakm_t s, thread_t t, core_t c)
 	eevdf_core(s, c)->weights = others + saakm_weight(t);
 }
 
-/* eevdf.ipa:117 */
+/*
+ * eevdf.ipa:119
+ * Here, min_vruntime is only the origin from which `survey` counts: the queue is not in the order of vruntime.
+ */
+SAAKM_LOCAL void eevdf_advance(saakm_t s, core_t c, thread_t t)
+{
+	if (saakm_nr_ready(s, c) == 0) {
+		eevdf_core(s, c)->min_vruntime = saakm_max(eevdf_core(s, c)->min_vruntime,
+				eevdf_thread(t)->vruntime);
+	}
+}
+
+/* eevdf.ipa:123 */
 SAAKM_LOCAL void eevdf_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, EEVDF_QUEUE_READY);
@@ -1218,7 +1329,7 @@ SAAKM_LOCAL void eevdf_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* eevdf.ipa:126 */
+/* eevdf.ipa:132 */
 SAAKM_LOCAL void eevdf_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -1239,7 +1350,7 @@ SAAKM_LOCAL void eevdf_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* eevdf.ipa:143 */
+/* eevdf.ipa:149 */
 SAAKM_LOCAL void eevdf_on_yield(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -1250,7 +1361,7 @@ SAAKM_LOCAL void eevdf_on_yield(saakm_t s, thread_t t)
 	eevdf_enter_ready(s, t, saakm_core(t), EEVDF_REASON_NONE);
 }
 
-/* eevdf.ipa:152 */
+/* eevdf.ipa:158 */
 SAAKM_LOCAL void eevdf_on_preempt(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -1259,18 +1370,19 @@ SAAKM_LOCAL void eevdf_on_preempt(saakm_t s, thread_t t)
 	eevdf_stay_or_go(s, t);
 }
 
-/* eevdf.ipa:159 */
+/* eevdf.ipa:165 */
 SAAKM_LOCAL void eevdf_on_block(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
 	eevdf_depart(s, t);
 	eevdf_thread(t)->sleeps = true;
+	eevdf_sleep(s, t);
 	eevdf_thread(t)->delayed = eevdf_thread(t)->lag < 0 && saakm_nr_ready(s, saakm_core(t)) > 0;
 	saakm_blocked(s, t);
 }
 
 /*
- * eevdf.ipa:170
+ * eevdf.ipa:177
  * Number of threads that may run on a node before a fork leaves it.
  */
 SAAKM_LOCAL int64_t eevdf_allowed(saakm_t s, core_t c)
@@ -1284,7 +1396,7 @@ SAAKM_LOCAL int64_t eevdf_allowed(saakm_t s, core_t c)
 			: dies);
 }
 
-/* eevdf.ipa:175 */
+/* eevdf.ipa:182 */
 SAAKM_LOCAL bool eevdf_may_leave_node(saakm_t s, thread_t t, core_t c)
 {
 	if (eevdf_idle_in(s, t, saakm_numa(s, c)) == 0) {
@@ -1299,7 +1411,7 @@ SAAKM_LOCAL bool eevdf_may_leave_node(saakm_t s, thread_t t, core_t c)
 	return d != NULL;
 }
 
-/* eevdf.ipa:180 */
+/* eevdf.ipa:187 */
 SAAKM_LOCAL bool eevdf_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 {
 	return eevdf_idle_in(s, t, d) == 0 ? eevdf_leaves(s, t, saakm_numa(s, c), d)
@@ -1307,7 +1419,7 @@ SAAKM_LOCAL bool eevdf_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 }
 
 /*
- * eevdf.ipa:185
+ * eevdf.ipa:192
  * True if d has more idle cores than the node of c, unless few threads run there and the difference is small.
  */
 SAAKM_SHARED_3(bool, eevdf_roomier, thread_t, t, core_t, c, domain_t, d)
@@ -1331,7 +1443,7 @@ SAAKM_SHARED_3(bool, eevdf_roomier, thread_t, t, core_t, c, domain_t, d)
 }
 
 /*
- * eevdf.ipa:192
+ * eevdf.ipa:199
  * A thread that went to sleep ahead of the mean is still in its core's queue until the mean has
  * reached it (delayed dequeue). So it has no placement, or no lag.
  */
@@ -1357,7 +1469,7 @@ SAAKM_LOCAL void eevdf_on_unblock(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * eevdf.ipa:212
+ * eevdf.ipa:219
  * The previous core, if that is idle.
  */
 SAAKM_LOCAL core_t eevdf_choose_target(saakm_t s, thread_t t, core_t waker)
@@ -1367,7 +1479,7 @@ SAAKM_LOCAL core_t eevdf_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * eevdf.ipa:217
+ * eevdf.ipa:224
  * Searches fewer cores the more of the die is busy (SIS_UTIL), none above 85%.
  */
 SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -1421,7 +1533,7 @@ SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t wak
 	return found != SAAKM_NO_CORE ? found : target;
 }
 
-/* eevdf.ipa:235 */
+/* eevdf.ipa:242 */
 SAAKM_SHARED_2(bool, eevdf_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -1429,7 +1541,7 @@ SAAKM_SHARED_2(bool, eevdf_pull_can_steal_core, core_t, dst, core_t, src)
 				|| eevdf_crowded(s, saakm_llc(s, src)));
 }
 
-/* eevdf.ipa:238 */
+/* eevdf.ipa:245 */
 SAAKM_SHARED_2(int64_t, eevdf_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -1437,7 +1549,7 @@ SAAKM_SHARED_2(int64_t, eevdf_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* eevdf.ipa:239 */
+/* eevdf.ipa:246 */
 SAAKM_SHARED_3(bool, eevdf_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !eevdf_hot(s, t, dst)
@@ -1445,13 +1557,13 @@ SAAKM_SHARED_3(bool, eevdf_pull_steal_thread, core_t, dst, thread_t, t, memo_t, 
 			- SAAKM_MEMO_VALUE(memo, 1, eevdf_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* eevdf.ipa:242 */
+/* eevdf.ipa:249 */
 SAAKM_SHARED_2(bool, eevdf_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= eevdf_core(s, dst)->budget;
 }
 
-/* eevdf.ipa:243 */
+/* eevdf.ipa:250 */
 SAAKM_LOCAL void eevdf_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	eevdf_core(s, dst)->failures = 0;
@@ -1463,7 +1575,7 @@ SAAKM_LOCAL void eevdf_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * eevdf.ipa:234
+ * eevdf.ipa:241
  * dst takes threads while a core has more weight than dst would have with the thread. They keep
  * their lag.
  */
@@ -1520,7 +1632,7 @@ SAAKM_STEAL(eevdf_pull, dst, from)
 	}
 }
 
-/* eevdf.ipa:252 */
+/* eevdf.ipa:259 */
 SAAKM_LOCAL void eevdf_on_newly_idle(saakm_t s, core_t c)
 {
 	if (eevdf_core(s, c)->usual_idle < eevdf_state(s)->balance_cost) {

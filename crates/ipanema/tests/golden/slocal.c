@@ -75,47 +75,54 @@ struct slocal_state {
 };
 
 struct slocal_core {
-	/* cfs.ipa:44 */
+	/* cfs.ipa:48 */
 	nsec_t min_vruntime;
 	/*
-	 * cfs.ipa:47
+	 * cfs.ipa:51
 	 * Recent load (1024: always busy) at time `since`, the last change between busy and idle;
 	 * `gone` is the part of it left by exited threads; `joining` is that of new threads, added later.
 	 */
 	int64_t past;
 	int64_t gone;
 	int64_t joining;
-	/* cfs.ipa:48 */
+	/* cfs.ipa:52 */
 	nsec_t since;
 	/*
-	 * cfs.ipa:50
+	 * cfs.ipa:54
+	 * Average number of runnable threads (cpu_load; 65536: one), at time `counted`.
+	 */
+	int64_t demand;
+	/* cfs.ipa:55 */
+	nsec_t counted;
+	/*
+	 * cfs.ipa:57
 	 * Moving average of the length of idle periods, at most twice `migration_cost`.
 	 */
 	nsec_t usual_idle;
 	/*
-	 * cfs.ipa:52
+	 * cfs.ipa:59
 	 * When it last balanced its die, and when its die last balanced with others.
 	 */
 	nsec_t last_die;
 	nsec_t last_machine;
 	/*
-	 * cfs.ipa:54
+	 * cfs.ipa:61
 	 * Attempts to balance in a row that took no thread although others waited.
 	 */
 	int64_t failures;
 	/*
-	 * cfs.ipa:56
+	 * cfs.ipa:63
 	 * When it was last idle or without a better place for its thread on its die; and its die, on the others.
 	 */
 	nsec_t roomy;
 	nsec_t roomy_die;
 	/*
-	 * cfs.ipa:58
+	 * cfs.ipa:65
 	 * Where its running thread is to go on (active balance).
 	 */
 	core_t better;
 	/*
-	 * cfs.ipa:60
+	 * cfs.ipa:67
 	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
@@ -142,11 +149,20 @@ struct slocal_thread {
 	nsec_t ran;
 	/*
 	 * cfs.ipa:38
-	 * Recent load of the thread.
+	 * Recent load of the thread: part of the time in which it runs.
 	 */
 	int64_t util;
 	/*
 	 * cfs.ipa:40
+	 * Part of the time in which it runs or waits (load_avg; 65536: always), at time `seen`.
+	 */
+	int64_t demand;
+	/* cfs.ipa:41 */
+	nsec_t seen;
+	/* cfs.ipa:42 */
+	bool asleep;
+	/*
+	 * cfs.ipa:44
 	 * Core where the thread last woke another.
 	 */
 	core_t recent;
@@ -187,9 +203,11 @@ static __attribute__((unused)) void slocal_init_thread(void SAAKM_MEM *attrs)
 
 	p->home = SAAKM_NO_CORE;
 	p->ran = -1 * SAAKM_S;
+	p->demand = 65536LL;
 	p->recent = SAAKM_NO_CORE;
 }
 
+SAAKM_LOCAL void slocal_advance(saakm_t s, core_t c, thread_t t);
 SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c);
@@ -204,9 +222,10 @@ SAAKM_LOCAL void slocal_spread(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL core_t slocal_roomier_on_die(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void slocal_stay_or_go(saakm_t s, thread_t t);
+SAAKM_LOCAL void slocal_arrive(saakm_t s, thread_t t, core_t c);
 
 /*
- * cfs.ipa:63
+ * cfs.ipa:70
  * t => c.ready
  */
 SAAKM_ENTER(slocal_enter_ready)
@@ -215,7 +234,7 @@ SAAKM_ENTER(slocal_enter_ready)
 	saakm_ready(s, t, c, SLOCAL_QUEUE_READY, slocal_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:67 */
+/* cfs.ipa:74 */
 SAAKM_LOCAL nsec_t slocal_vruntime_now(saakm_t s, thread_t t)
 {
 	return slocal_thread(t)->vruntime
@@ -223,7 +242,7 @@ SAAKM_LOCAL nsec_t slocal_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:71 */
+/* cfs.ipa:78 */
 SAAKM_LOCAL void slocal_charge(saakm_t s, thread_t t)
 {
 	slocal_thread(t)->vruntime = slocal_vruntime_now(s, t);
@@ -233,15 +252,27 @@ SAAKM_LOCAL void slocal_charge(saakm_t s, thread_t t)
 				slocal_state(s)->half_life);
 	slocal_thread(t)->charged = saakm_runtime(s, t);
 	slocal_thread(t)->ran = saakm_now(s);
-	core_t c = saakm_core(t);
-	if (saakm_nr_ready(s, c) == 0) {
-		slocal_core(s, c)->min_vruntime = saakm_max(slocal_core(s, c)->min_vruntime,
-				slocal_thread(t)->vruntime);
-	}
+	slocal_advance(s, saakm_core(t), t);
 }
 
 /*
- * cfs.ipa:83
+ * cfs.ipa:90
+ * The core's time line follows the least vruntime, that of t, which has just run, or of the first thread that
+ * waits (update_min_vruntime). A thread that changes cores is as far behind there as it was here.
+ */
+SAAKM_LOCAL void slocal_advance(saakm_t s, core_t c, thread_t t)
+{
+	nsec_t least = slocal_thread(t)->vruntime;
+	thread_t f = saakm_first(s, c, SLOCAL_QUEUE_READY);
+
+	if (f != NULL) {
+		least = saakm_min(least, slocal_thread(f)->vruntime);
+	}
+	slocal_core(s, c)->min_vruntime = saakm_max(slocal_core(s, c)->min_vruntime, least);
+}
+
+/*
+ * cfs.ipa:97
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -261,7 +292,7 @@ SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
 						saakm_nr_running(s, c) + 1));
 		slocal_join(s, t, c);
 	}
-	slocal_thread(t)->home = c;
+	slocal_arrive(s, t, c);
 	thread_t r = saakm_current(s, c);
 
 	if (r != NULL) {
@@ -273,7 +304,7 @@ SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:95 */
+/* cfs.ipa:109 */
 SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SLOCAL_QUEUE_READY);
@@ -286,7 +317,7 @@ SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:103 */
+/* cfs.ipa:117 */
 SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -300,28 +331,28 @@ SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:111 */
+/* cfs.ipa:125 */
 SAAKM_LOCAL void slocal_on_yield(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
 }
 
-/* cfs.ipa:116 */
+/* cfs.ipa:130 */
 SAAKM_LOCAL void slocal_on_preempt(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_stay_or_go(s, t);
 }
 
-/* cfs.ipa:121 */
+/* cfs.ipa:135 */
 SAAKM_LOCAL void slocal_on_block(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:126 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
@@ -333,7 +364,7 @@ SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:137
+ * cfs.ipa:153
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -342,7 +373,7 @@ SAAKM_LOCAL int64_t slocal_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? slocal_idle_load(s, c) : slocal_busy_load(s, c);
 }
 
-/* cfs.ipa:141 */
+/* cfs.ipa:157 */
 SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -351,7 +382,7 @@ SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 				slocal_state(s)->half_life);
 }
 
-/* cfs.ipa:145 */
+/* cfs.ipa:161 */
 SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), slocal_refresh_of(s, c));
@@ -359,7 +390,7 @@ SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:151
+ * cfs.ipa:167
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t slocal_rest(saakm_t s, core_t c, nsec_t at)
@@ -370,7 +401,7 @@ SAAKM_LOCAL int64_t slocal_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:156
+ * cfs.ipa:172
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t slocal_refresh_of(saakm_t s, core_t c)
@@ -381,7 +412,7 @@ SAAKM_LOCAL nsec_t slocal_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:161
+ * cfs.ipa:177
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void slocal_update(saakm_t s, core_t c)
@@ -394,14 +425,14 @@ SAAKM_LOCAL void slocal_update(saakm_t s, core_t c)
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:168 */
+/* cfs.ipa:184 */
 SAAKM_LOCAL int64_t slocal_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + slocal_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:173
+ * cfs.ipa:189
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void slocal_join(saakm_t s, thread_t t, core_t c)
@@ -410,7 +441,7 @@ SAAKM_LOCAL void slocal_join(saakm_t s, thread_t t, core_t c)
 	slocal_core(s, c)->joining += slocal_thread(t)->util;
 }
 
-/* cfs.ipa:178 */
+/* cfs.ipa:194 */
 SAAKM_LOCAL void slocal_on_enter_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->past = slocal_joined(s, c, slocal_busy_load(s, c));
@@ -418,7 +449,7 @@ SAAKM_LOCAL void slocal_on_enter_idle(saakm_t s, core_t c)
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:184 */
+/* cfs.ipa:200 */
 SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->roomy = saakm_now(s);
@@ -433,7 +464,7 @@ SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:311
+ * cfs.ipa:373
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, slocal_fallback, thread_t, t, core_t, c)
@@ -449,7 +480,7 @@ SAAKM_SHARED_2(core_t, slocal_fallback, thread_t, t, core_t, c)
 }
 
 /*
- * cfs.ipa:326
+ * cfs.ipa:388
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, slocal_crowded, domain_t, die)
@@ -464,7 +495,7 @@ SAAKM_SHARED_1(bool, slocal_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:331
+ * cfs.ipa:393
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, slocal_weight_of, core_t, c)
@@ -487,7 +518,7 @@ SAAKM_SHARED_1(int64_t, slocal_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:338
+ * cfs.ipa:400
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool slocal_hot(saakm_t s, thread_t t, core_t dst)
@@ -499,7 +530,7 @@ SAAKM_LOCAL bool slocal_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:345 */
+/* cfs.ipa:407 */
 SAAKM_SHARED_2(bool, slocal_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -507,7 +538,7 @@ SAAKM_SHARED_2(bool, slocal_pull_can_steal_core, core_t, dst, core_t, src)
 				|| slocal_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:348 */
+/* cfs.ipa:410 */
 SAAKM_SHARED_2(int64_t, slocal_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -515,7 +546,7 @@ SAAKM_SHARED_2(int64_t, slocal_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:349 */
+/* cfs.ipa:411 */
 SAAKM_SHARED_3(bool, slocal_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !slocal_hot(s, t, dst)
@@ -523,13 +554,13 @@ SAAKM_SHARED_3(bool, slocal_pull_steal_thread, core_t, dst, thread_t, t, memo_t,
 			- SAAKM_MEMO_VALUE(memo, 1, slocal_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* cfs.ipa:352 */
+/* cfs.ipa:414 */
 SAAKM_SHARED_2(bool, slocal_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= slocal_core(s, dst)->budget;
 }
 
-/* cfs.ipa:353 */
+/* cfs.ipa:415 */
 SAAKM_LOCAL void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	slocal_core(s, dst)->failures = 0;
@@ -537,7 +568,7 @@ SAAKM_LOCAL void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:344
+ * cfs.ipa:406
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(slocal_pull, dst, from)
@@ -593,7 +624,7 @@ SAAKM_STEAL(slocal_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:362 */
+/* cfs.ipa:424 */
 SAAKM_SHARED_2(bool, slocal_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -602,7 +633,7 @@ SAAKM_SHARED_2(bool, slocal_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& slocal_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:363 */
+/* cfs.ipa:425 */
 SAAKM_SHARED_2(int64_t, slocal_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -610,7 +641,7 @@ SAAKM_SHARED_2(int64_t, slocal_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:364 */
+/* cfs.ipa:426 */
 SAAKM_SHARED_3(bool, slocal_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst)
@@ -618,7 +649,7 @@ SAAKM_SHARED_3(bool, slocal_rotate_steal_thread, core_t, dst, thread_t, t, memo_
 			> SAAKM_MEMO_VALUE(memo, 1, slocal_weight_of(s, dst)) * 117;
 }
 
-/* cfs.ipa:367 */
+/* cfs.ipa:429 */
 SAAKM_SHARED_2(bool, slocal_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -627,7 +658,7 @@ SAAKM_SHARED_2(bool, slocal_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:368 */
+/* cfs.ipa:430 */
 SAAKM_LOCAL void slocal_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	slocal_core(s, dst)->failures = 0;
@@ -635,7 +666,7 @@ SAAKM_LOCAL void slocal_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:361
+ * cfs.ipa:423
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -692,7 +723,7 @@ SAAKM_STEAL(slocal_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:374 */
+/* cfs.ipa:436 */
 SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 {
 	if (slocal_core(s, c)->usual_idle < slocal_state(s)->migration_cost) {
@@ -709,7 +740,7 @@ SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:381
+ * cfs.ipa:443
  * c pulls at most this many threads.
  */
 SAAKM_LOCAL void slocal_gather(saakm_t s, core_t c, set_t from, int64_t most)
@@ -718,7 +749,7 @@ SAAKM_LOCAL void slocal_gather(saakm_t s, core_t c, set_t from, int64_t most)
 	slocal_pull(s, c, from);
 }
 
-/* cfs.ipa:386 */
+/* cfs.ipa:448 */
 SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -741,7 +772,7 @@ SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:397
+ * cfs.ipa:459
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -785,7 +816,7 @@ SAAKM_LOCAL void slocal_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:414
+ * cfs.ipa:476
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -818,7 +849,7 @@ SAAKM_LOCAL void slocal_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:431
+ * cfs.ipa:493
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t slocal_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -835,7 +866,7 @@ SAAKM_LOCAL core_t slocal_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:437
+ * cfs.ipa:499
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -876,7 +907,7 @@ SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:448
+ * cfs.ipa:510
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void slocal_stay_or_go(saakm_t s, thread_t t)
@@ -893,6 +924,14 @@ SAAKM_LOCAL void slocal_stay_or_go(saakm_t s, thread_t t)
 		}
 	}
 	slocal_enter_ready(s, t, here, SLOCAL_REASON_NONE);
+}
+
+/* cfs-5-4.ipa:58 */
+SAAKM_LOCAL void slocal_arrive(saakm_t s, thread_t t, core_t c)
+{
+	(void)s;
+
+	slocal_thread(t)->home = c;
 }
 
 /* slocal.ipa:5 */

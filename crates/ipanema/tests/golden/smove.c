@@ -81,47 +81,54 @@ struct smove_state {
 };
 
 struct smove_core {
-	/* cfs.ipa:44 */
+	/* cfs.ipa:48 */
 	nsec_t min_vruntime;
 	/*
-	 * cfs.ipa:47
+	 * cfs.ipa:51
 	 * Recent load (1024: always busy) at time `since`, the last change between busy and idle;
 	 * `gone` is the part of it left by exited threads; `joining` is that of new threads, added later.
 	 */
 	int64_t past;
 	int64_t gone;
 	int64_t joining;
-	/* cfs.ipa:48 */
+	/* cfs.ipa:52 */
 	nsec_t since;
 	/*
-	 * cfs.ipa:50
+	 * cfs.ipa:54
+	 * Average number of runnable threads (cpu_load; 65536: one), at time `counted`.
+	 */
+	int64_t demand;
+	/* cfs.ipa:55 */
+	nsec_t counted;
+	/*
+	 * cfs.ipa:57
 	 * Moving average of the length of idle periods, at most twice `migration_cost`.
 	 */
 	nsec_t usual_idle;
 	/*
-	 * cfs.ipa:52
+	 * cfs.ipa:59
 	 * When it last balanced its die, and when its die last balanced with others.
 	 */
 	nsec_t last_die;
 	nsec_t last_machine;
 	/*
-	 * cfs.ipa:54
+	 * cfs.ipa:61
 	 * Attempts to balance in a row that took no thread although others waited.
 	 */
 	int64_t failures;
 	/*
-	 * cfs.ipa:56
+	 * cfs.ipa:63
 	 * When it was last idle or without a better place for its thread on its die; and its die, on the others.
 	 */
 	nsec_t roomy;
 	nsec_t roomy_die;
 	/*
-	 * cfs.ipa:58
+	 * cfs.ipa:65
 	 * Where its running thread is to go on (active balance).
 	 */
 	core_t better;
 	/*
-	 * cfs.ipa:60
+	 * cfs.ipa:67
 	 * Most threads that the current pull takes.
 	 */
 	int64_t budget;
@@ -148,11 +155,20 @@ struct smove_thread {
 	nsec_t ran;
 	/*
 	 * cfs.ipa:38
-	 * Recent load of the thread.
+	 * Recent load of the thread: part of the time in which it runs.
 	 */
 	int64_t util;
 	/*
 	 * cfs.ipa:40
+	 * Part of the time in which it runs or waits (load_avg; 65536: always), at time `seen`.
+	 */
+	int64_t demand;
+	/* cfs.ipa:41 */
+	nsec_t seen;
+	/* cfs.ipa:42 */
+	bool asleep;
+	/*
+	 * cfs.ipa:44
 	 * Core where the thread last woke another.
 	 */
 	core_t recent;
@@ -199,10 +215,12 @@ static __attribute__((unused)) void smove_init_thread(void SAAKM_MEM *attrs)
 
 	p->home = SAAKM_NO_CORE;
 	p->ran = -1 * SAAKM_S;
+	p->demand = 65536LL;
 	p->recent = SAAKM_NO_CORE;
 	p->chosen = SAAKM_NO_CORE;
 }
 
+SAAKM_LOCAL void smove_advance(saakm_t s, core_t c, thread_t t);
 SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c);
@@ -212,7 +230,6 @@ SAAKM_LOCAL void smove_update(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t smove_joined(saakm_t s, core_t c, int64_t before);
 SAAKM_LOCAL void smove_join(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t waker);
-SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t);
 SAAKM_LOCAL core_t smove_fallback(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL void smove_gather(saakm_t s, core_t c, set_t from, int64_t most);
 SAAKM_LOCAL void smove_periodic(saakm_t s, core_t c, int64_t factor);
@@ -226,9 +243,11 @@ SAAKM_LOCAL bool smove_leaves(saakm_t s, thread_t t, domain_t own, domain_t othe
 SAAKM_LOCAL bool smove_may_leave_node(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL bool smove_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d);
 SAAKM_LOCAL int64_t smove_weigh(saakm_t s, core_t c);
+SAAKM_LOCAL void smove_arrive(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL int64_t smove_part(saakm_t s, thread_t t);
 
 /*
- * cfs.ipa:63
+ * cfs.ipa:70
  * t => c.ready
  */
 SAAKM_ENTER(smove_enter_ready)
@@ -237,7 +256,7 @@ SAAKM_ENTER(smove_enter_ready)
 	saakm_ready(s, t, c, SMOVE_QUEUE_READY, smove_thread(t)->vruntime, reason);
 }
 
-/* cfs.ipa:67 */
+/* cfs.ipa:74 */
 SAAKM_LOCAL nsec_t smove_vruntime_now(saakm_t s, thread_t t)
 {
 	return smove_thread(t)->vruntime
@@ -245,7 +264,7 @@ SAAKM_LOCAL nsec_t smove_vruntime_now(saakm_t s, thread_t t)
 				saakm_weight(t));
 }
 
-/* cfs.ipa:71 */
+/* cfs.ipa:78 */
 SAAKM_LOCAL void smove_charge(saakm_t s, thread_t t)
 {
 	smove_thread(t)->vruntime = smove_vruntime_now(s, t);
@@ -255,15 +274,27 @@ SAAKM_LOCAL void smove_charge(saakm_t s, thread_t t)
 				smove_state(s)->half_life);
 	smove_thread(t)->charged = saakm_runtime(s, t);
 	smove_thread(t)->ran = saakm_now(s);
-	core_t c = saakm_core(t);
-	if (saakm_nr_ready(s, c) == 0) {
-		smove_core(s, c)->min_vruntime = saakm_max(smove_core(s, c)->min_vruntime,
-				smove_thread(t)->vruntime);
-	}
+	smove_advance(s, saakm_core(t), t);
 }
 
 /*
- * cfs.ipa:83
+ * cfs.ipa:90
+ * The core's time line follows the least vruntime, that of t, which has just run, or of the first thread that
+ * waits (update_min_vruntime). A thread that changes cores is as far behind there as it was here.
+ */
+SAAKM_LOCAL void smove_advance(saakm_t s, core_t c, thread_t t)
+{
+	nsec_t least = smove_thread(t)->vruntime;
+	thread_t f = saakm_first(s, c, SMOVE_QUEUE_READY);
+
+	if (f != NULL) {
+		least = saakm_min(least, smove_thread(f)->vruntime);
+	}
+	smove_core(s, c)->min_vruntime = saakm_max(smove_core(s, c)->min_vruntime, least);
+}
+
+/*
+ * cfs.ipa:97
  * Called before a thread enters a ready queue: converts vruntime to the time line of core c.
  */
 SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -283,7 +314,7 @@ SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
 						saakm_nr_running(s, c) + 1));
 		smove_join(s, t, c);
 	}
-	smove_thread(t)->home = c;
+	smove_arrive(s, t, c);
 	thread_t r = saakm_current(s, c);
 
 	if (r != NULL) {
@@ -295,7 +326,7 @@ SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:95 */
+/* cfs.ipa:109 */
 SAAKM_LOCAL void smove_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SMOVE_QUEUE_READY);
@@ -308,7 +339,7 @@ SAAKM_LOCAL void smove_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:103 */
+/* cfs.ipa:117 */
 SAAKM_LOCAL void smove_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -322,28 +353,28 @@ SAAKM_LOCAL void smove_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* cfs.ipa:111 */
+/* cfs.ipa:125 */
 SAAKM_LOCAL void smove_on_yield(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_enter_ready(s, t, saakm_core(t), SMOVE_REASON_NONE);
 }
 
-/* cfs.ipa:116 */
+/* cfs.ipa:130 */
 SAAKM_LOCAL void smove_on_preempt(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_stay_or_go(s, t);
 }
 
-/* cfs.ipa:121 */
+/* cfs.ipa:135 */
 SAAKM_LOCAL void smove_on_block(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:126 */
+/* cfs.ipa:141 */
 SAAKM_LOCAL void smove_on_terminate(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
@@ -355,7 +386,7 @@ SAAKM_LOCAL void smove_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:137
+ * cfs.ipa:153
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -364,7 +395,7 @@ SAAKM_SHARED_1(int64_t, smove_recent, core_t, c)
 	return saakm_has(saakm_idle(s), c) ? smove_idle_load(s, c) : smove_busy_load(s, c);
 }
 
-/* cfs.ipa:141 */
+/* cfs.ipa:157 */
 SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -372,7 +403,7 @@ SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - smove_core(s, c)->since, smove_state(s)->half_life);
 }
 
-/* cfs.ipa:145 */
+/* cfs.ipa:161 */
 SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), smove_refresh_of(s, c));
@@ -380,7 +411,7 @@ SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:151
+ * cfs.ipa:167
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t smove_rest(saakm_t s, core_t c, nsec_t at)
@@ -391,7 +422,7 @@ SAAKM_LOCAL int64_t smove_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:156
+ * cfs.ipa:172
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t smove_refresh_of(saakm_t s, core_t c)
@@ -402,7 +433,7 @@ SAAKM_LOCAL nsec_t smove_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:161
+ * cfs.ipa:177
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void smove_update(saakm_t s, core_t c)
@@ -415,14 +446,14 @@ SAAKM_LOCAL void smove_update(saakm_t s, core_t c)
 	smove_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:168 */
+/* cfs.ipa:184 */
 SAAKM_LOCAL int64_t smove_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + smove_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:173
+ * cfs.ipa:189
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void smove_join(saakm_t s, thread_t t, core_t c)
@@ -431,7 +462,7 @@ SAAKM_LOCAL void smove_join(saakm_t s, thread_t t, core_t c)
 	smove_core(s, c)->joining += smove_thread(t)->util;
 }
 
-/* cfs.ipa:178 */
+/* cfs.ipa:194 */
 SAAKM_LOCAL void smove_on_enter_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->past = smove_joined(s, c, smove_busy_load(s, c));
@@ -439,7 +470,7 @@ SAAKM_LOCAL void smove_on_enter_idle(saakm_t s, core_t c)
 	smove_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:184 */
+/* cfs.ipa:200 */
 SAAKM_LOCAL void smove_on_exit_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->roomy = saakm_now(s);
@@ -454,7 +485,7 @@ SAAKM_LOCAL void smove_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:194
+ * cfs.ipa:256
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t smove_pressure(saakm_t s, core_t c)
@@ -462,7 +493,7 @@ SAAKM_LOCAL int64_t smove_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : smove_recent(s, c);
 }
 
-/* cfs.ipa:198 */
+/* cfs.ipa:260 */
 SAAKM_SHARED_1(int64_t, smove_load_of, domain_t, d)
 {
 	int64_t sum = 0;
@@ -475,7 +506,7 @@ SAAKM_SHARED_1(int64_t, smove_load_of, domain_t, d)
 }
 
 /*
- * cfs.ipa:224
+ * cfs.ipa:286
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -517,7 +548,7 @@ SAAKM_SHARED_3(core_t, smove_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:244
+ * cfs.ipa:306
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -622,7 +653,7 @@ SAAKM_LOCAL core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:264
+ * cfs.ipa:326
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -635,7 +666,7 @@ SAAKM_LOCAL core_t smove_choose_target(saakm_t s, thread_t t, core_t waker)
 	if (saakm_has(saakm_idle(s), waker) && saakm_has(&saakm_llc(s, prev)->cores, waker)) {
 		return saakm_has(saakm_idle(s), prev) ? prev : waker;
 	}
-	int64_t mine = smove_asleep(s, t);
+	int64_t mine = smove_part(s, t);
 	int64_t there = smove_weigh(s, prev);
 	int64_t margin = saakm_has(&saakm_llc(s, prev)->cores, waker) ? 108LL : 112LL;
 	return (smove_weigh(s, waker) + mine) * 100 < (there - saakm_min(mine, there)) * margin
@@ -643,7 +674,7 @@ SAAKM_LOCAL core_t smove_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:280
+ * cfs.ipa:347
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -679,7 +710,7 @@ SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:295
+ * cfs.ipa:362
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -724,17 +755,7 @@ SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t wak
 }
 
 /*
- * cfs.ipa:306
- * Load of t, decayed over its sleep.
- */
-SAAKM_LOCAL int64_t smove_asleep(saakm_t s, thread_t t)
-{
-	return saakm_decay(smove_thread(t)->util, saakm_now(s) - smove_thread(t)->ran,
-			smove_state(s)->half_life);
-}
-
-/*
- * cfs.ipa:311
+ * cfs.ipa:373
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, smove_fallback, thread_t, t, core_t, c)
@@ -750,7 +771,7 @@ SAAKM_SHARED_2(core_t, smove_fallback, thread_t, t, core_t, c)
 }
 
 /*
- * cfs.ipa:326
+ * cfs.ipa:388
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, smove_crowded, domain_t, die)
@@ -765,7 +786,7 @@ SAAKM_SHARED_1(bool, smove_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:331
+ * cfs.ipa:393
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, smove_weight_of, core_t, c)
@@ -788,7 +809,7 @@ SAAKM_SHARED_1(int64_t, smove_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:338
+ * cfs.ipa:400
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool smove_hot(saakm_t s, thread_t t, core_t dst)
@@ -800,7 +821,7 @@ SAAKM_LOCAL bool smove_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:345 */
+/* cfs.ipa:407 */
 SAAKM_SHARED_2(bool, smove_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -808,7 +829,7 @@ SAAKM_SHARED_2(bool, smove_pull_can_steal_core, core_t, dst, core_t, src)
 				|| smove_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:348 */
+/* cfs.ipa:410 */
 SAAKM_SHARED_2(int64_t, smove_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -816,7 +837,7 @@ SAAKM_SHARED_2(int64_t, smove_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:349 */
+/* cfs.ipa:411 */
 SAAKM_SHARED_3(bool, smove_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !smove_hot(s, t, dst)
@@ -824,13 +845,13 @@ SAAKM_SHARED_3(bool, smove_pull_steal_thread, core_t, dst, thread_t, t, memo_t, 
 			- SAAKM_MEMO_VALUE(memo, 1, smove_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* cfs.ipa:352 */
+/* cfs.ipa:414 */
 SAAKM_SHARED_2(bool, smove_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= smove_core(s, dst)->budget;
 }
 
-/* cfs.ipa:353 */
+/* cfs.ipa:415 */
 SAAKM_LOCAL void smove_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	smove_core(s, dst)->failures = 0;
@@ -838,7 +859,7 @@ SAAKM_LOCAL void smove_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:344
+ * cfs.ipa:406
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(smove_pull, dst, from)
@@ -894,7 +915,7 @@ SAAKM_STEAL(smove_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:362 */
+/* cfs.ipa:424 */
 SAAKM_SHARED_2(bool, smove_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -903,7 +924,7 @@ SAAKM_SHARED_2(bool, smove_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& smove_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:363 */
+/* cfs.ipa:425 */
 SAAKM_SHARED_2(int64_t, smove_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -911,7 +932,7 @@ SAAKM_SHARED_2(int64_t, smove_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:364 */
+/* cfs.ipa:426 */
 SAAKM_SHARED_3(bool, smove_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst)
@@ -919,7 +940,7 @@ SAAKM_SHARED_3(bool, smove_rotate_steal_thread, core_t, dst, thread_t, t, memo_t
 			> SAAKM_MEMO_VALUE(memo, 1, smove_weight_of(s, dst)) * 117;
 }
 
-/* cfs.ipa:367 */
+/* cfs.ipa:429 */
 SAAKM_SHARED_2(bool, smove_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -928,7 +949,7 @@ SAAKM_SHARED_2(bool, smove_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:368 */
+/* cfs.ipa:430 */
 SAAKM_LOCAL void smove_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	smove_core(s, dst)->failures = 0;
@@ -936,7 +957,7 @@ SAAKM_LOCAL void smove_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:361
+ * cfs.ipa:423
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -993,7 +1014,7 @@ SAAKM_STEAL(smove_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:374 */
+/* cfs.ipa:436 */
 SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 {
 	if (smove_core(s, c)->usual_idle < smove_state(s)->migration_cost) {
@@ -1010,7 +1031,7 @@ SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:381
+ * cfs.ipa:443
  * c pulls at most this many threads.
  */
 SAAKM_LOCAL void smove_gather(saakm_t s, core_t c, set_t from, int64_t most)
@@ -1019,7 +1040,7 @@ SAAKM_LOCAL void smove_gather(saakm_t s, core_t c, set_t from, int64_t most)
 	smove_pull(s, c, from);
 }
 
-/* cfs.ipa:386 */
+/* cfs.ipa:448 */
 SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -1042,7 +1063,7 @@ SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:397
+ * cfs.ipa:459
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1086,7 +1107,7 @@ SAAKM_LOCAL void smove_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:414
+ * cfs.ipa:476
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1119,7 +1140,7 @@ SAAKM_LOCAL void smove_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:431
+ * cfs.ipa:493
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t smove_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -1136,7 +1157,7 @@ SAAKM_LOCAL core_t smove_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:437
+ * cfs.ipa:499
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t smove_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -1177,7 +1198,7 @@ SAAKM_LOCAL core_t smove_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:448
+ * cfs.ipa:510
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void smove_stay_or_go(saakm_t s, thread_t t)
@@ -1289,6 +1310,24 @@ SAAKM_LOCAL bool smove_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 SAAKM_LOCAL int64_t smove_weigh(saakm_t s, core_t c)
 {
 	return smove_runnable(s, c);
+}
+
+/* cfs-5-4.ipa:58 */
+SAAKM_LOCAL void smove_arrive(saakm_t s, thread_t t, core_t c)
+{
+	(void)s;
+
+	smove_thread(t)->home = c;
+}
+
+/*
+ * cfs-5-4.ipa:63
+ * Load of t, decayed over its sleep.
+ */
+SAAKM_LOCAL int64_t smove_part(saakm_t s, thread_t t)
+{
+	return saakm_decay(smove_thread(t)->util, saakm_now(s) - smove_thread(t)->ran,
+			smove_state(s)->half_life);
 }
 
 /* smove.ipa:13 */

@@ -65,8 +65,8 @@ fn attributes_that_the_policy_lacks_are_refused() {
     let text = "cores = [1]\nthread = [{ on = 0 }]\nset = [{ thread = 0, to = { turn = 1 } }]";
     let scenario = Scenario::from_toml("test", text).expect("it is well-formed");
     assert!(check(&load("ule"), &scenario, &Options::default()).is_ok());
-    let error = check(&load("cfs-cwc"), &scenario, &Options::default()).expect_err("no such attribute");
-    assert_eq!(error.to_string(), "`cfs-cwc` declares no attribute `turn` of thread 0");
+    let error = check(&load("cfs"), &scenario, &Options::default()).expect_err("no such attribute");
+    assert_eq!(error.to_string(), "`cfs` declares no attribute `turn` of thread 0");
 }
 
 /// A counter beyond the reach of a search is started near its limit.
