@@ -36,7 +36,7 @@ struct Table {
 }
 
 fn tables() -> Vec<Table> {
-    let plain = Options { max_states: 200_000, ..Options::default() };
+    let plain = Options { max_states: 500_000, ..Options::default() };
     let cwc = Options { cwc: true, ..plain.clone() };
     let time = |max_states, overlap| Options {
         max_states,
@@ -66,7 +66,7 @@ fn tables() -> Vec<Table> {
             "time",
             "Livelock, bounded waiting (24 ticks) and eventual conservation (one round), with safety and claims",
             "Only `turns-1`, `yields-1` and `turns-2` have enough ticks to refute bounded waiting.",
-            time(200_000, false),
+            time(500_000, false),
         ),
         Table {
             refuted_only: true,

@@ -33,7 +33,7 @@ pub struct Args {
     scenario: Vec<String>,
 
     /// Stop the exploration of a scenario after N states
-    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    #[arg(long, value_name = "N", default_value_t = 500_000)]
     max_states: usize,
 
     /// Check this property besides safety, claims and the policy's invariants. Repeatable [default: all]
