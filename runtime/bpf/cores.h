@@ -125,6 +125,57 @@ SAAKM_GLOBAL int saakm_end(u64 context)
 	return 0;
 }
 
+/* ---- preemption --------------------------------------------------------------------------- */
+
+extern const int __preempt_count __ksym __weak;
+
+/* Of arm64. */
+struct thread_info___saakm {
+	u64 preempt_count;
+} __attribute__((preserve_access_index));
+
+struct task_struct___saakm {
+	struct thread_info___saakm thread_info;
+} __attribute__((preserve_access_index));
+
+/* All bits but those of disabled preemption and of need_resched. */
+#define SAAKM_INTERRUPTS 0x7fffff00u
+
+/* Whether p, the running thread of this CPU, is in a system call or is a kernel thread. False if that is unknown. */
+static __always_inline bool saakm_in_kernel(struct task_struct *p)
+{
+	const struct task_struct___saakm *running = (const void *)p;
+
+	if (&__preempt_count)
+		return !(*(u32 *)bpf_this_cpu_ptr(&__preempt_count) & SAAKM_INTERRUPTS);
+	if (bpf_core_field_exists(running->thread_info.preempt_count))
+		return !((u32)BPF_CORE_READ(running, thread_info.preempt_count) & SAAKM_INTERRUPTS);
+	return false;
+}
+
+/*
+ * Preempts c's thread for one that waits there.
+ *
+ * Where the kernel preempts lazily, its own classes let a system call end first, or the next tick come: a
+ * thread that wakes another in a system call and is preempted there may hold a lock of the pipe for which the
+ * other one then sleeps. A kick would preempt it there. So such a thread on this CPU only loses its slice; the
+ * next tick preempts it if it has not slept before.
+ */
+SAAKM_GLOBAL int saakm_preempt_core(u32 c)
+{
+	struct task_struct *p = bpf_get_current_task_btf();
+	thread_t t = saakm_thread_of(p);
+
+	saakm_core_at(c)->count.preemptions++;
+	if (WORLD->lazy && t && c == bpf_get_smp_processor_id() && c == saakm_core_of(t->where) &&
+	    saakm_state_of(t->where) == SAAKM_RUNNING && saakm_in_kernel(p)) {
+		scx_bpf_task_set_slice(p, 0);
+		return 0;
+	}
+	scx_bpf_kick_cpu(c, SCX_KICK_PREEMPT);
+	return 0;
+}
+
 /* Preempts the threads of the cores in s->preempts. */
 SAAKM_GLOBAL int saakm_kick_preempted(u64 context)
 {

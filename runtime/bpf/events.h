@@ -76,8 +76,7 @@ static __always_inline void saakm_insert(struct task_struct *p, thread_t t, u64 
 		scx_bpf_dsq_insert(p, saakm_dsq(c, queue), SAAKM_SLICE_NS, enq_flags);
 	if (t->flags & SAAKM_T_PREEMPTS) {
 		t->flags &= ~SAAKM_T_PREEMPTS;
-		saakm_core_at(c)->count.preemptions++;
-		scx_bpf_kick_cpu(c, SCX_KICK_PREEMPT);
+		saakm_preempt_core(c);
 	} else if (c == scx_bpf_task_cpu(p) && (enq_flags & SCX_ENQ_LAST)) {
 		/* The core had to leave p, and has no other thread: it looks again. */
 		scx_bpf_kick_cpu(c, 0);

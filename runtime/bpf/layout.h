@@ -12,7 +12,7 @@
 #ifndef SAAKM_LAYOUT_H
 #define SAAKM_LAYOUT_H
 
-#define SAAKM_LAYOUT 13 /* increment on any change below */
+#define SAAKM_LAYOUT 14 /* increment on any change below */
 
 #define SAAKM_WORLD_AT 0x1000UL     /* struct saakm_world */
 #define SAAKM_TOLD_SETS_AT 0x2000UL /* log.h: sets of cores as last logged */
@@ -230,7 +230,8 @@ struct saakm_world {
 	uint32_t nr_params;
 	uint32_t underload; /* measure underload */
 	uint32_t pairs;     /* some physical core has several hyperthreads */
-	uint32_t pad[4];
+	uint32_t lazy;      /* the kernel lets system calls end before it preempts (saakm_preempt_core) */
+	uint32_t pad[3];
 	uint64_t lock;               /* serialises logged handlers */
 	uint64_t logged;             /* log records so far, including lost ones */
 	uint64_t free;               /* free slots that no core keeps (threads.h) */

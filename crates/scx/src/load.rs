@@ -15,8 +15,9 @@ use libbpf_rs::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
+use std::fs;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -331,8 +332,21 @@ fn fill_arena(arena: &Arena, host: &Host, options: &LoadOptions) {
         store!(world, params[index], *value);
     }
     store!(world, underload, options.underload.into());
+    store!(world, lazy, preempts_lazily(Path::new("/")).into());
     if options.log {
         arena.touch_logged();
+    }
+}
+
+/// Whether the kernel below `root` lets system calls end, or the next tick come, before it preempts. False if that is
+/// unknown.
+fn preempts_lazily(root: &Path) -> bool {
+    match fs::read_to_string(root.join("sys/kernel/debug/sched/preempt")) {
+        Ok(models) => models.contains("(lazy)"),
+        // The model is fixed.
+        Err(_) => {
+            fs::read_to_string(root.join("proc/version")).is_ok_and(|text| text.contains("PREEMPT_LAZY"))
+        }
     }
 }
 
@@ -481,5 +495,22 @@ mod tests {
         assert_eq!(value[8], 9);
         assert_eq!(or_u64(&mut value, Some(12), 1), None);
         assert_eq!(put(&mut value, None, &[1]), None);
+    }
+
+    #[test]
+    fn the_kernel_says_how_it_preempts() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |file: &str, text: &str| {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        assert!(!preempts_lazily(root.path()));
+        write("proc/version", "Linux version 6.18.0 (gcc) #1 SMP PREEMPT_LAZY Mon Nov 2\n");
+        assert!(preempts_lazily(root.path()));
+        write("sys/kernel/debug/sched/preempt", "none voluntary (full) lazy \n");
+        assert!(!preempts_lazily(root.path()));
+        write("sys/kernel/debug/sched/preempt", "none voluntary full (lazy) \n");
+        assert!(preempts_lazily(root.path()));
     }
 }

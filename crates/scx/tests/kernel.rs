@@ -170,6 +170,14 @@ fn policies_share_the_machine_as_the_kernel_does() {
     in_each_kernel(&["shares.sh", "cfs", "eevdf", "nest"]);
 }
 
+/// A policy preempts as the kernel's own classes do: not in the middle of a system call, where that is the model.
+#[test]
+fn lazy_kernels_let_system_calls_end() {
+    if !architecture().is_foreign() {
+        in_each_kernel(&["lazy.sh"]);
+    }
+}
+
 /// A steal changes no thread that its own core or another thief takes meanwhile. The guest compiles a policy that counts
 /// such threads.
 #[test]

@@ -3,7 +3,7 @@
 pub const SAAKM_MAX_WEIGHT: u32 = 1048576;
 pub const SAAKM_MAX_CORES: u32 = 1024;
 pub const SAAKM_SET_WORDS: u32 = 16;
-pub const SAAKM_LAYOUT: u32 = 13;
+pub const SAAKM_LAYOUT: u32 = 14;
 pub const SAAKM_WORLD_AT: u32 = 4096;
 pub const SAAKM_TOLD_SETS_AT: u32 = 8192;
 pub const SAAKM_ZERO_AT: u32 = 12288;
@@ -220,7 +220,8 @@ pub struct saakm_world {
     pub nr_params: u32,
     pub underload: u32,
     pub pairs: u32,
-    pub pad: [u32; 4usize],
+    pub lazy: u32,
+    pub pad: [u32; 3usize],
     pub lock: u64,
     pub logged: u64,
     pub free: u64,
