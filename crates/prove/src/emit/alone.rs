@@ -1,6 +1,7 @@
 //! Handlers with nobody else at work: attributes keep what is assigned to them, the clock stands still, and a loop over
 //! cores visits all of them. The obligations about waiting are about such handlers, from any state.
 
+use super::header::declarations;
 use super::program::Program;
 use super::text::words;
 use super::unit::{Scope, Unit, attribute_name, why_type};
@@ -106,11 +107,25 @@ impl Assigned {
 
 /// The body of a function, with nobody else at work. `spec`: the other text of its module.
 ///
-/// An assignment to an attribute that neither text reads is left out: it changes nothing that the module is about,
-/// but is one more state of the world for the provers.
+/// An assignment to an attribute that neither text reads, by itself or through what is declared of the policy, is left
+/// out: it changes nothing that the module is about, but is one more state of the world for the provers.
 pub fn body<'p>(unit: &Unit<'p>, scope: &Scope<'p>, loop_invariants: &[String], spec: &str) -> String {
     let attributes: BTreeSet<String> = attributes(unit).into_iter().map(|attribute| attribute.name).collect();
-    let read_in = |text: &str| words(text).filter_map(|word| attributes.get(word).cloned()).collect();
+    let declared = declarations(unit);
+    let read_in = |text: &str| -> BTreeSet<String> {
+        let mut used: BTreeSet<&str> = words(text).collect();
+        loop {
+            let before = used.len();
+            for declaration in &declared {
+                if used.contains(declaration.name.as_str()) && !attributes.contains(&declaration.name) {
+                    used.extend(words(&declaration.text));
+                }
+            }
+            if used.len() == before {
+                return used.into_iter().filter_map(|word| attributes.get(word).cloned()).collect();
+            }
+        }
+    };
     let mut read: BTreeSet<String> = read_in(spec);
     read.extend(read_in(&loop_invariants.concat()));
     loop {
@@ -118,7 +133,7 @@ pub fn body<'p>(unit: &Unit<'p>, scope: &Scope<'p>, loop_invariants: &[String], 
         let loop_invariants = loop_invariants.to_vec();
         let program = Program { loop_invariants, read, ..Program::watching(unit, Watch::Alone) };
         let body = program.body(scope);
-        let more: BTreeSet<String> = read_in(&body);
+        let more = read_in(&body);
         if more.is_subset(&program.read) {
             return body;
         }
