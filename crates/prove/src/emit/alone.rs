@@ -4,6 +4,7 @@
 use super::header::declarations;
 use super::program::Program;
 use super::text::words;
+use super::theorems::named;
 use super::unit::{Scope, Unit, attribute_name, why_type};
 use super::watch::Watch;
 use hearth_ipanema::ir::effects::{Access, Effects};
@@ -113,18 +114,9 @@ pub fn body<'p>(unit: &Unit<'p>, scope: &Scope<'p>, loop_invariants: &[String], 
     let attributes: BTreeSet<String> = attributes(unit).into_iter().map(|attribute| attribute.name).collect();
     let declared = declarations(unit);
     let read_in = |text: &str| -> BTreeSet<String> {
-        let mut used: BTreeSet<&str> = words(text).collect();
-        loop {
-            let before = used.len();
-            for declaration in &declared {
-                if used.contains(declaration.name.as_str()) && !attributes.contains(&declaration.name) {
-                    used.extend(words(&declaration.text));
-                }
-            }
-            if used.len() == before {
-                return used.into_iter().filter_map(|word| attributes.get(word).cloned()).collect();
-            }
-        }
+        let mut used = words(text).collect();
+        named(&declared, &mut used);
+        used.into_iter().filter_map(|word| attributes.get(word).cloned()).collect()
     };
     let mut read: BTreeSet<String> = read_in(spec);
     read.extend(read_in(&loop_invariants.concat()));

@@ -79,20 +79,24 @@ impl Theorems {
     pub fn alone(&self, module: &str) -> String {
         let Source { declarations, attributes, modules, .. } = &self.source;
         let modules: Vec<&Module> = modules.iter().filter(|candidate| candidate.name == module).collect();
-        let mut used = BTreeSet::new();
-        modules.iter().for_each(|module| used.extend(words(&module.text)));
-        // A sum's weight mentions attributes.
-        let kept = loop {
-            let before = used.len();
-            let kept: Vec<_> =
-                declarations.iter().filter(|declared| used.contains(declared.name.as_str())).collect();
-            kept.iter().for_each(|declaration| used.extend(words(&declaration.text)));
-            if used.len() == before {
-                break kept;
-            }
-        };
+        let mut used: BTreeSet<&str> = modules.iter().flat_map(|module| words(&module.text)).collect();
+        let kept = named(declarations, &mut used);
         let is_used = |attribute: &&Assigned| used.contains(attribute.name.as_str());
         self.source.file("", &kept, &Vec::from_iter(attributes.iter().filter(is_used)), &modules)
+    }
+}
+
+/// The declarations that these words name, by themselves or through another one: a sum's weight mentions attributes.
+/// Their words are added.
+pub(super) fn named<'a>(declared: &'a [Declaration], used: &mut BTreeSet<&'a str>) -> Vec<&'a Declaration> {
+    loop {
+        let before = used.len();
+        let named: Vec<_> =
+            declared.iter().filter(|declaration| used.contains(declaration.name.as_str())).collect();
+        named.iter().for_each(|declaration| used.extend(words(&declaration.text)));
+        if used.len() == before {
+            return named;
+        }
     }
 }
 
@@ -137,4 +141,23 @@ impl Source {
 /// The names in a text. `set_` and a name assign to an attribute.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     super::text::words(text).map(|word| word.strip_prefix("set_").unwrap_or(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BTreeSet, Declaration, named};
+
+    #[test]
+    fn a_sum_reads_the_attributes_of_its_weight() {
+        let declaration = |name: &str, text: &str| Declaration { name: name.into(), text: text.into() };
+        let declared = [
+            declaration("thread_idle", "function thread_idle (w: world) (t: thread) : int"),
+            declaration("thread_share", "function thread_share (w: world) (t: thread) : int"),
+            declaration("sum_0", "axiom sum_0_is: forall w t. weight sum_0 w t = thread_share w t"),
+        ];
+        let mut used = BTreeSet::from(["total", "sum_0"]);
+        let names: Vec<&str> = named(&declared, &mut used).iter().map(|found| found.name.as_str()).collect();
+        assert_eq!(names, ["thread_share", "sum_0"]);
+        assert!(used.contains("thread_share"));
+    }
 }
