@@ -156,10 +156,10 @@ static __always_inline bool saakm_in_kernel(struct task_struct *p)
 /*
  * Preempts c's thread for one that waits there.
  *
- * Where the kernel preempts lazily, its own classes let a system call end first, or the next tick come: a
- * thread that wakes another in a system call and is preempted there may hold a lock of the pipe for which the
- * other one then sleeps. A kick would preempt it there. So such a thread on this CPU only loses its slice; the
- * next tick preempts it if it has not slept before.
+ * Where the kernel preempts lazily, its own classes let a system call end first, or the next tick come. A
+ * kick does not: a thread that wakes another would lose its core in the middle of the call, and need it
+ * again only to end the call. So such a thread on this CPU only loses its slice; the next tick preempts it
+ * if it has not slept before.
  */
 SAAKM_GLOBAL int saakm_preempt_core(u32 c)
 {

@@ -143,7 +143,7 @@ struct saakm_core {
 	uint32_t pad_word[13];
 	uint32_t domain[SAAKM_LEVELS];       /* index of its domain at each level */
 	uint32_t known;                      /* the core is part of the topology */
-	uint32_t min_khz, max_khz;           /* written by the loader */
+	uint32_t min_khz, max_khz;           /* written by the loader; 0: unknown */
 	uint32_t model_khz;                  /* written by the loader (SAAKM_KHZ_MODEL) */
 	uint32_t seen_khz;                   /* frequency at the last tick, 0: unknown */
 	uint32_t pending_head, pending_tail; /* ring of postponed moves, in context POSTPONED */

@@ -215,9 +215,12 @@ static __always_inline int64_t saakm_nr_running(saakm_t s, core_t c)
 	return (int64_t)saakm_ready_of(word) + (saakm_current_of(word) != 0);
 }
 
+/* Where frequencies are unknown, the core counts as fast, so that no thread waits for a faster one. */
 static __always_inline int64_t saakm_frequency(saakm_t s, core_t c)
 {
-	return saakm_core_at(c)->seen_khz;
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(c);
+
+	return core->min_khz ? core->seen_khz : ~0u;
 }
 
 static __always_inline int64_t saakm_min_frequency(saakm_t s, core_t c)

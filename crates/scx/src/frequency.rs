@@ -3,7 +3,7 @@
 
 use crate::arena::{Arena, read, store};
 use crate::error::Error;
-use crate::layout::CoreWord;
+use crate::layout::{CoreWord, MAX_CORES};
 use hearth_machine::{Governor, Machine, Model};
 use hearth_recorder::Host;
 use std::collections::BTreeMap;
@@ -25,7 +25,10 @@ pub enum Source {
     #[default]
     Auto,
     Kernel,
+    /// All cores count as fast.
     Unknown,
+    /// All cores count as slow.
+    Slow,
     /// `model:MACHINE[:GOVERNOR]`
     Model {
         machine: String,
@@ -41,6 +44,7 @@ impl FromStr for Source {
             None if text == "auto" => Ok(Source::Auto),
             None if text == "kernel" => Ok(Source::Kernel),
             None if text == "unknown" => Ok(Source::Unknown),
+            None if text == "slow" => Ok(Source::Slow),
             Some(("model", machine)) if !machine.is_empty() => {
                 // A machine file may have a colon in its path; a governor's name has none.
                 let (machine, governor) = match machine.rsplit_once(':') {
@@ -51,7 +55,7 @@ impl FromStr for Source {
                 };
                 Ok(Source::Model { machine: machine.into(), governor })
             }
-            _ => Err("expected kernel, unknown, or model:MACHINE, such as model:xeon-5218".into()),
+            _ => Err("expected kernel, unknown, slow, or model:MACHINE, such as model:xeon-5218".into()),
         }
     }
 }
@@ -62,6 +66,7 @@ impl fmt::Display for Source {
             Source::Auto => f.write_str("auto"),
             Source::Kernel => f.write_str("kernel"),
             Source::Unknown => f.write_str("unknown"),
+            Source::Slow => f.write_str("slow"),
             Source::Model { machine, governor } => write!(f, "model:{machine}:{governor}"),
         }
     }
@@ -77,14 +82,24 @@ impl Source {
         }
     }
 
-    /// Writes the source into the arena, before the policy starts.
-    pub(crate) fn store(&self, arena: &Arena) {
+    /// Writes the source and the lowest frequencies into the arena, before the policy starts. `driver`: the model's.
+    pub(crate) fn store(&self, arena: &Arena, host: &Host, driver: Option<&Driver>) {
         let source = match self {
-            Source::Auto | Source::Unknown => UNKNOWN,
+            Source::Auto | Source::Unknown | Source::Slow => UNKNOWN,
             Source::Kernel => KERNEL,
             Source::Model { .. } => MODEL,
         };
         store!(arena.world(), frequency_source, source);
+        let min_khz = match self {
+            Source::Auto | Source::Unknown => 0,
+            // The policy sees 0, which is below any minimum.
+            Source::Slow => 1,
+            Source::Kernel => return,
+            Source::Model { .. } => return driver.into_iter().for_each(|driver| driver.begin(arena)),
+        };
+        for &cpu in host.cpus.iter().filter(|cpu| (**cpu as usize) < MAX_CORES) {
+            store!(arena.core(cpu as usize), min_khz, min_khz);
+        }
     }
 }
 
@@ -137,7 +152,7 @@ impl Driver {
     }
 
     /// Writes limits and first frequencies into the arena.
-    pub fn begin(&self, arena: &Arena) {
+    fn begin(&self, arena: &Arena) {
         for core in &self.cores {
             let memory = arena.core(core.cpu);
             store!(memory, min_khz, self.range.0);

@@ -173,7 +173,7 @@ impl Session {
             (_, Some(cgroup)) => format!("cgroup {}", cgroup.path().display()),
             _ => "system".into(),
         };
-        frequency.store(&loaded.arena);
+        frequency.store(&loaded.arena, &host, driver.as_ref());
         let since = statistics::now();
         let shared = Arc::new(Shared {
             policy,
@@ -223,7 +223,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Whether the policy reads frequencies although this machine has none, so that all cores count as slow. False if the
+    /// Whether the policy reads frequencies although this machine has none, so that all cores count as fast. False if the
     /// user chose the source.
     pub fn misses_frequencies(&self) -> bool {
         self.shared.policy.sees_frequencies()
@@ -446,7 +446,7 @@ impl Session {
             let host = Host::detect();
             let driver = driver(&self.shared.frequency, &host)?;
             let mut loaded = load::load(&self.shared.policy, &self.object, &host, hotplugs, &options)?;
-            self.shared.frequency.store(&loaded.arena);
+            self.shared.frequency.store(&loaded.arena, &host, driver.as_ref());
             let since = statistics::now();
             match loaded.attach() {
                 // Another hot-plug meanwhile.
@@ -618,9 +618,6 @@ impl ModelThread {
     ) -> ModelThread {
         let ending = Arc::new(AtomicBool::new(false));
         let stop = ending.clone();
-        if let Some(running) = &*shared.running() {
-            driver.begin(&running.loaded.arena);
-        }
         let thread = thread::spawn(move || {
             while !stop.load(Ordering::Relaxed) {
                 if let Some(running) = &*shared.running() {

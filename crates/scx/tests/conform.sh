@@ -25,7 +25,7 @@ storm() {
 
 cc -O2 -o /tmp/threads "$(dirname "$0")/threads.c" || exit
 for policy; do
-	"$H" run "$policy" --log "$policy.log" 2>"/tmp/$policy.log" &
+	"$H" run "$policy" --frequency slow --log "$policy.log" 2>"/tmp/$policy.log" &
 	loader=$!
 	check "$policy starts" until_is "$policy"
 	hogs=

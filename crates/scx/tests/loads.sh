@@ -77,7 +77,7 @@ nice_counts() {
 }
 
 for policy; do
-	"$H" run "$policy" 2>"/tmp/$policy.log" &
+	"$H" run "$policy" --frequency slow 2>"/tmp/$policy.log" &
 	loader=$!
 	check "$policy starts" until_is "$policy"
 	check "$policy runs programs" forks

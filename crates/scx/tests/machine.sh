@@ -49,7 +49,7 @@ own=$(share /tmp/spin)
 # The longest gap of the kernel is that of the machine below the guest.
 within() { [ "$(cat "/tmp/$1.$policy")" -le $((1000 + $(cat "/tmp/$1.kernel"))) ]; }
 for policy; do
-	"$H" run "$policy" 2>"/tmp/$policy.log" &
+	"$H" run "$policy" --frequency slow 2>"/tmp/$policy.log" &
 	loader=$!
 	check "$policy starts" until_is "$policy"
 	measure "$policy"

@@ -99,7 +99,7 @@ takes_over() { # waits until the loader has replaced the one before
 replaces() {
 	forks &
 	until [ "$policy" = kernel ] || [ -e /tmp/enough ]; do
-		setsid "$H" run "$policy" --replace 2>/tmp/replacing &
+		setsid "$H" run "$policy" --replace --frequency slow 2>/tmp/replacing &
 		echo $! >/tmp/loader
 		takes_over
 	done
@@ -126,7 +126,7 @@ echo "50000 100000" >$C/limited/cpu.max
 echo 64M >$C/small/memory.max
 
 start() {
-	"$H" run "$policy" 2>>"/tmp/$policy.log" &
+	"$H" run "$policy" --frequency slow 2>>"/tmp/$policy.log" &
 	echo $! >/tmp/loader
 }
 

@@ -22,6 +22,13 @@ done
 check "a policy that reads frequencies is warned that there are none" says "smove uses core frequencies" cat /tmp/smove.log
 check "another policy is not warned" status 1 grep frequencies /tmp/nest.log
 check "an explicit source is not warned about" status 1 sh -c "$H exec smove --frequency unknown -- true 2>&1 | grep warning"
+defers() { # defers SOURCE: S_move lets threads wait on their waker's core
+	"$H" exec smove --frequency "$1" --record smove.trace -- sh -c 'for i in 1 2 3 4 5; do /bin/true & done; wait' &&
+		"$H" report smove.trace >/tmp/smove.report || return 2
+	grep -q "^  local " /tmp/smove.report
+}
+check "S_move defers where all cores count as slow" defers slow
+check "S_move does not defer where frequencies are unknown" status 1 defers unknown
 
 check "exec returns the command's status" status 7 "$H" exec nest -- sh -c 'grep -q "^policy.* 7$" /proc/self/sched && exit 7'
 check "exec of a missing program" status 127 "$H" exec nest -- /nonexistent/program

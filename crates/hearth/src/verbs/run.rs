@@ -45,8 +45,9 @@ pub struct Args {
 /// The flags that `run` and `exec` share.
 #[derive(clap::Args)]
 pub struct Common {
-    /// Source of the core frequencies that the policy sees: kernel, unknown, or model:MACHINE or model:MACHINE:GOVERNOR
-    /// [default: kernel if this machine reports frequencies, otherwise unknown]
+    /// Source of the core frequencies that the policy sees: kernel, unknown (all cores count as fast), slow (all count as
+    /// slow), or model:MACHINE or model:MACHINE:GOVERNOR [default: kernel if this machine reports frequencies, otherwise
+    /// unknown]
     #[arg(long, value_name = "SOURCE", default_value = "auto", hide_default_value = true)]
     frequency: Source,
 
@@ -134,7 +135,7 @@ impl Args {
 pub fn warn(session: &Session, policy: &str) {
     if session.misses_frequencies() {
         eprintln!(
-            "warning: {policy} uses core frequencies, but this machine reports none: all cores count as slow\n  \
+            "warning: {policy} uses core frequencies, but this machine reports none: all cores count as fast\n  \
              help: simulate frequencies with `--frequency model:MACHINE` (`hearth list machines`), or accept this \
              with `--frequency unknown`"
         );
