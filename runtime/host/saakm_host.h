@@ -35,11 +35,11 @@ struct saakm_thread {
 
 /* The runtime's data of a core. */
 struct saakm_core {
-	thread_t current;    /* NULL: idle or switching */
-	uint32_t nr_ready;   /* threads in its ready queues */
-	uint32_t nr_running; /* nr_ready, and 1 if a thread runs */
-	uint32_t seen_khz;   /* frequency at the core's last tick */
-	uint32_t min_khz;    /* 0: frequencies are unknown */
+	thread_t current;            /* NULL: idle or switching */
+	uint32_t nr_ready;           /* threads in its ready queues */
+	uint32_t nr_running;         /* nr_ready, and 1 if a thread runs */
+	uint32_t seen_khz;           /* frequency at the core's last tick */
+	uint32_t min_khz;            /* 0: frequencies are unknown */
 	uint32_t exit_latency_ns;    /* of its current idle state; 0: busy */
 	core_t domain[SAAKM_LEVELS]; /* index into saakm.domains[level] */
 	nsec_t idle_since;           /* start of the last idle period */

@@ -49,7 +49,7 @@ fn cfs_avoids_recently_loaded_cores_at_fork_only() {
 }
 
 #[test]
-fn eevdf_keeps_the_lag_of_reniced_threads() {
+fn eevdf_keeps_lags_and_preempts_for_the_first() {
     scenario("eevdf", Some(emitted("eevdf")));
 }
 

@@ -1251,6 +1251,20 @@ SAAKM_LOCAL void eevdf_reweigh(saakm_t s, thread_t t)
 
 /*
  * eevdf.ipa:91
+ * True if t would be the first that waits on c (pick_eevdf).
+ */
+SAAKM_LOCAL bool eevdf_leads(saakm_t s, thread_t t, core_t c)
+{
+	thread_t f = saakm_first(s, c, EEVDF_QUEUE_READY);
+
+	if (f != NULL) {
+		return eevdf_thread(t)->order < eevdf_thread(f)->order;
+	}
+	return true;
+}
+
+/*
+ * eevdf.ipa:97
  * Places t at its lag from the mean (place_entity). Without others there is nothing to be behind.
  */
 SAAKM_LOCAL void eevdf_on_enqueue(saakm_t s, thread_t t, core_t c)
@@ -1275,7 +1289,7 @@ SAAKM_LOCAL void eevdf_on_enqueue(saakm_t s, thread_t t, core_t c)
 
 		if (r != NULL) {
 			nsec_t mine = eevdf_vruntime_now(s, r);
-			if (eevdf_thread(t)->vruntime <= after
+			if (eevdf_thread(t)->vruntime <= after && eevdf_leads(s, t, c)
 					&& (mine > after
 						|| (mine >= eevdf_thread(r)->protected
 							&& eevdf_thread(t)->deadline
@@ -1304,7 +1318,7 @@ SAAKM_LOCAL void eevdf_on_enqueue(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * eevdf.ipa:119
+ * eevdf.ipa:127
  * Here, min_vruntime is only the origin from which `survey` counts: the queue is not in the order of vruntime.
  */
 SAAKM_LOCAL void eevdf_advance(saakm_t s, core_t c, thread_t t)
@@ -1315,7 +1329,7 @@ SAAKM_LOCAL void eevdf_advance(saakm_t s, core_t c, thread_t t)
 	}
 }
 
-/* eevdf.ipa:123 */
+/* eevdf.ipa:131 */
 SAAKM_LOCAL void eevdf_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, EEVDF_QUEUE_READY);
@@ -1329,7 +1343,7 @@ SAAKM_LOCAL void eevdf_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* eevdf.ipa:132 */
+/* eevdf.ipa:140 */
 SAAKM_LOCAL void eevdf_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -1350,7 +1364,7 @@ SAAKM_LOCAL void eevdf_on_tick(saakm_t s, thread_t t)
 	}
 }
 
-/* eevdf.ipa:149 */
+/* eevdf.ipa:157 */
 SAAKM_LOCAL void eevdf_on_yield(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -1361,7 +1375,7 @@ SAAKM_LOCAL void eevdf_on_yield(saakm_t s, thread_t t)
 	eevdf_enter_ready(s, t, saakm_core(t), EEVDF_REASON_NONE);
 }
 
-/* eevdf.ipa:158 */
+/* eevdf.ipa:166 */
 SAAKM_LOCAL void eevdf_on_preempt(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -1370,7 +1384,7 @@ SAAKM_LOCAL void eevdf_on_preempt(saakm_t s, thread_t t)
 	eevdf_stay_or_go(s, t);
 }
 
-/* eevdf.ipa:165 */
+/* eevdf.ipa:173 */
 SAAKM_LOCAL void eevdf_on_block(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -1382,7 +1396,7 @@ SAAKM_LOCAL void eevdf_on_block(saakm_t s, thread_t t)
 }
 
 /*
- * eevdf.ipa:177
+ * eevdf.ipa:185
  * Number of threads that may run on a node before a fork leaves it.
  */
 SAAKM_LOCAL int64_t eevdf_allowed(saakm_t s, core_t c)
@@ -1396,7 +1410,7 @@ SAAKM_LOCAL int64_t eevdf_allowed(saakm_t s, core_t c)
 			: dies);
 }
 
-/* eevdf.ipa:182 */
+/* eevdf.ipa:190 */
 SAAKM_LOCAL bool eevdf_may_leave_node(saakm_t s, thread_t t, core_t c)
 {
 	if (eevdf_idle_in(s, t, saakm_numa(s, c)) == 0) {
@@ -1411,7 +1425,7 @@ SAAKM_LOCAL bool eevdf_may_leave_node(saakm_t s, thread_t t, core_t c)
 	return d != NULL;
 }
 
-/* eevdf.ipa:187 */
+/* eevdf.ipa:195 */
 SAAKM_LOCAL bool eevdf_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 {
 	return eevdf_idle_in(s, t, d) == 0 ? eevdf_leaves(s, t, saakm_numa(s, c), d)
@@ -1419,7 +1433,7 @@ SAAKM_LOCAL bool eevdf_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 }
 
 /*
- * eevdf.ipa:192
+ * eevdf.ipa:200
  * True if d has more idle cores than the node of c, unless few threads run there and the difference is small.
  */
 SAAKM_SHARED_3(bool, eevdf_roomier, thread_t, t, core_t, c, domain_t, d)
@@ -1443,7 +1457,7 @@ SAAKM_SHARED_3(bool, eevdf_roomier, thread_t, t, core_t, c, domain_t, d)
 }
 
 /*
- * eevdf.ipa:199
+ * eevdf.ipa:207
  * A thread that went to sleep ahead of the mean is still in its core's queue until the mean has
  * reached it (delayed dequeue). So it has no placement, or no lag.
  */
@@ -1469,7 +1483,7 @@ SAAKM_LOCAL void eevdf_on_unblock(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * eevdf.ipa:219
+ * eevdf.ipa:227
  * The previous core, if that is idle.
  */
 SAAKM_LOCAL core_t eevdf_choose_target(saakm_t s, thread_t t, core_t waker)
@@ -1479,7 +1493,7 @@ SAAKM_LOCAL core_t eevdf_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * eevdf.ipa:224
+ * eevdf.ipa:232
  * Searches fewer cores the more of the die is busy (SIS_UTIL), none above 85%.
  */
 SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -1533,7 +1547,7 @@ SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t wak
 	return found != SAAKM_NO_CORE ? found : target;
 }
 
-/* eevdf.ipa:242 */
+/* eevdf.ipa:250 */
 SAAKM_SHARED_2(bool, eevdf_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -1541,7 +1555,7 @@ SAAKM_SHARED_2(bool, eevdf_pull_can_steal_core, core_t, dst, core_t, src)
 				|| eevdf_crowded(s, saakm_llc(s, src)));
 }
 
-/* eevdf.ipa:245 */
+/* eevdf.ipa:253 */
 SAAKM_SHARED_2(int64_t, eevdf_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -1549,7 +1563,7 @@ SAAKM_SHARED_2(int64_t, eevdf_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* eevdf.ipa:246 */
+/* eevdf.ipa:254 */
 SAAKM_SHARED_3(bool, eevdf_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !eevdf_hot(s, t, dst)
@@ -1557,13 +1571,13 @@ SAAKM_SHARED_3(bool, eevdf_pull_steal_thread, core_t, dst, thread_t, t, memo_t, 
 			- SAAKM_MEMO_VALUE(memo, 1, eevdf_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* eevdf.ipa:249 */
+/* eevdf.ipa:257 */
 SAAKM_SHARED_2(bool, eevdf_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= eevdf_core(s, dst)->budget;
 }
 
-/* eevdf.ipa:250 */
+/* eevdf.ipa:258 */
 SAAKM_LOCAL void eevdf_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	eevdf_core(s, dst)->failures = 0;
@@ -1575,7 +1589,7 @@ SAAKM_LOCAL void eevdf_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * eevdf.ipa:241
+ * eevdf.ipa:249
  * dst takes threads while a core has more weight than dst would have with the thread. They keep
  * their lag.
  */
@@ -1632,7 +1646,7 @@ SAAKM_STEAL(eevdf_pull, dst, from)
 	}
 }
 
-/* eevdf.ipa:259 */
+/* eevdf.ipa:267 */
 SAAKM_LOCAL void eevdf_on_newly_idle(saakm_t s, core_t c)
 {
 	if (eevdf_core(s, c)->usual_idle < eevdf_state(s)->balance_cost) {

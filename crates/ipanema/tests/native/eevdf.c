@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* EEVDF: the lag of a thread that the kernel takes off its core, and of one whose weight changes. */
+/* EEVDF: the lag of a thread that the kernel takes off its core, and of one whose weight changes; who preempts. */
 #include "eevdf_policy.c"
 #include "mini.h"
 
@@ -7,6 +7,16 @@
 static nsec_t ahead(struct task *t, struct task *other)
 {
 	return eevdf_thread(&t->t)->vruntime - eevdf_thread(&other->t)->vruntime;
+}
+
+/* How often t preempts when it wakes up on core 0. */
+static unsigned preempts(struct task *t)
+{
+	unsigned before = preempted;
+
+	eevdf_thread(&t->t)->known = true;
+	wake_from(t, 0);
+	return preempted - before;
 }
 
 int main(void)
@@ -46,5 +56,13 @@ int main(void)
 	t->t.weight = 1024;
 	wake_from(t, 0);
 	EXPECT(eevdf_thread(&t->t)->lag < 0 && eevdf_thread(&t->t)->lag > -2 * SAAKM_MS);
+
+	/* The running thread has had more than its part. A woken one preempts it only if it comes before all that wait. */
+	schedule(0);
+	run(0, 20 * SAAKM_MS);
+	eevdf_thread(&queues[0]->t)->order = s.now - 1000000 * SAAKM_MS;
+	EXPECT(preempts(sleeper(0)) == 0);
+	eevdf_thread(&queues[0]->t)->order = s.now + 1000000 * SAAKM_MS;
+	EXPECT(preempts(sleeper(0)) == 1);
 	return 0;
 }
