@@ -11,7 +11,7 @@ as=
 if [ "$scheduler" != kernel ]; then
 	# The policy schedules only the load's threads (class 7, SCHED_EXT).
 	mkdir -p /sys/fs/cgroup/none
-	"$hearth" run "$scheduler" --cgroup /sys/fs/cgroup/none --frequency unknown &
+	"$hearth" run "$scheduler" --cgroup /sys/fs/cgroup/none --frequency slow &
 	until "$hearth" status >/dev/null 2>&1; do
 		kill -0 $!
 		sleep 1

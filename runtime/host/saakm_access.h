@@ -99,7 +99,7 @@ static inline int64_t saakm_nr_running(saakm_t s, core_t c)
 
 static inline int64_t saakm_frequency(saakm_t s, core_t c)
 {
-	/* As saakm_bpf.h. */
+	/* Unknown counts as fast, as in saakm_bpf.h. */
 	return s->cores[c].min_khz ? saakm_look(s, c)->seen_khz : ~0u;
 }
 

@@ -187,7 +187,7 @@ pub const WORDS: &[Word] = &[
         "frequency",
         Kind::CoreField(CoreField::Frequency),
         "c.frequency : frequency",
-        "Frequency at c's last tick. Idle cores have no ticks, so their value is stale. Where it is unknown, above the lowest.",
+        "Frequency at c's last tick. Idle cores have no ticks, so their value is stale. Above `min_frequency` where frequencies are unknown.",
     ),
     word(
         "min_frequency",

@@ -70,7 +70,7 @@ pub struct Info {
     pub since: u64,
     /// What it schedules: `system`, `command` or `cgroup PATH`.
     pub scope: String,
-    /// Source of frequencies: `kernel`, `unknown` or `model:MACHINE:GOVERNOR`.
+    /// Source of frequencies: `kernel`, `unknown`, `slow` or `model:MACHINE:GOVERNOR`.
     pub frequency: String,
     /// File of the recording in progress.
     pub recording: Option<String>,

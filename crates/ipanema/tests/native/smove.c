@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* S_move: arms the timer exactly if CFS's core was last seen at its lowest frequency. */
+/* S_move: arms the timer exactly if CFS's core was last seen at its lowest frequency, and that is known. */
 #include "smove_policy.c"
 #include "mini.h"
 
@@ -44,5 +44,13 @@ int main(void)
 	}
 	EXPECT(wake_from(t, 0) != 0);
 	EXPECT_REASON(t, "cfs");
+
+	/* Without frequencies no core is slow. */
+	for (core_t c = 0; c < s.nr_cores; c++)
+		cores[c].min_khz = cores[c].seen_khz = 0;
+	t = sleeper(6);
+	EXPECT(wake_from(t, 0) == 6);
+	EXPECT_REASON(t, "cfs");
+	EXPECT(t->armed == 0);
 	return 0;
 }
