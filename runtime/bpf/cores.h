@@ -154,25 +154,44 @@ static __always_inline bool saakm_in_kernel(struct task_struct *p)
 }
 
 /*
- * Preempts c's thread for one that waits there.
+ * Where the kernel preempts lazily, takes the slice of the policy's thread that runs on c, and returns true: the thread
+ * goes on until it sleeps or the next tick comes. So do the kernel's own classes, except that they also preempt at the
+ * end of a system call or interrupt, where no BPF program of ours runs. False in an interrupt on c: that is about to end.
  *
- * Where the kernel preempts lazily, its own classes let a system call end first, or the next tick come. A
- * kick does not: a thread that wakes another would lose its core in the middle of the call, and need it
- * again only to end the call. So such a thread on this CPU only loses its slice; the next tick preempts it
- * if it has not slept before.
+ * The policy changes the thread's state before the kernel switches. So if the state is RUNNING, ops.dispatch is still to
+ * come, and will find the thread that waits.
+ */
+static __always_inline bool saakm_take_slice(u32 c)
+{
+	thread_t t = saakm_thread_at(saakm_current_of(SAAKM_LOAD(saakm_word_of(c))));
+	struct task_struct *p;
+	bool taken = false;
+
+	if (!WORLD->lazy || !t)
+		return false;
+	if (c == bpf_get_smp_processor_id() && !saakm_in_kernel(bpf_get_current_task_btf()))
+		return false;
+	p = bpf_task_from_pid(t->pid);
+	if (!p)
+		return false;
+	if (saakm_thread_of(p) == t && c == saakm_core_of(t->where) &&
+	    saakm_state_of(t->where) == SAAKM_RUNNING) {
+		scx_bpf_task_set_slice(p, 0);
+		taken = true;
+	}
+	bpf_task_release(p);
+	return taken;
+}
+
+/*
+ * Preempts c's thread for one that waits there. A kick does not wait for the end of a system call: a thread that wakes
+ * another would lose its core in the middle of the call, and need it again only to end the call.
  */
 SAAKM_GLOBAL int saakm_preempt_core(u32 c)
 {
-	struct task_struct *p = bpf_get_current_task_btf();
-	thread_t t = saakm_thread_of(p);
-
 	saakm_core_at(c)->count.preemptions++;
-	if (WORLD->lazy && t && c == bpf_get_smp_processor_id() && c == saakm_core_of(t->where) &&
-	    saakm_state_of(t->where) == SAAKM_RUNNING && saakm_in_kernel(p)) {
-		scx_bpf_task_set_slice(p, 0);
-		return 0;
-	}
-	scx_bpf_kick_cpu(c, SCX_KICK_PREEMPT);
+	if (!saakm_take_slice(c))
+		scx_bpf_kick_cpu(c, SCX_KICK_PREEMPT);
 	return 0;
 }
 
@@ -186,8 +205,7 @@ SAAKM_GLOBAL int saakm_kick_preempted(u64 context)
 		return 0;
 	SAAKM_EACH(s, c, w, s->preempts.word[w]) {
 		saakm_exclude(&s->preempts, c);
-		saakm_core_at(s->cpu)->count.preemptions++;
-		scx_bpf_kick_cpu(c, SCX_KICK_PREEMPT);
+		saakm_preempt_core(c);
 	}
 	s->nr_preempts = 0;
 	return 0;
