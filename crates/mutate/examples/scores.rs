@@ -27,6 +27,8 @@ fn states(name: &str, prove: bool) -> usize {
         _ if name.contains("cwc") && prove => 3_000,
         "cfs" => 10_000,
         "cfs-5-4" | "eevdf" | "nest" => 3_000,
+        // Its timers need more.
+        "smove" => 100_000,
         _ => 30_000,
     }
 }

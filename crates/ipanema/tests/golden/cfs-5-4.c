@@ -209,6 +209,7 @@ static __attribute__((unused)) void cfs_5_4_init_thread(void SAAKM_MEM *attrs)
 
 SAAKM_LOCAL void cfs_5_4_advance(saakm_t s, core_t c, thread_t t);
 SAAKM_LOCAL void cfs_5_4_on_enqueue(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL bool cfs_5_4_is_over(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL int64_t cfs_5_4_busy_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t cfs_5_4_idle_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t cfs_5_4_rest(saakm_t s, core_t c, nsec_t at);
@@ -266,12 +267,12 @@ SAAKM_LOCAL void cfs_5_4_charge(saakm_t s, thread_t t)
 
 /*
  * cfs.ipa:90
- * The core's time line follows the least vruntime, that of t, which has just run, or of the first thread that
- * waits (update_min_vruntime). A thread that changes cores is as far behind there as it was here.
+ * The core's time line follows the least vruntime, that of t, which runs or has just run, or of the first thread
+ * that waits (update_min_vruntime). A thread that changes cores is as far behind there as it was here.
  */
 SAAKM_LOCAL void cfs_5_4_advance(saakm_t s, core_t c, thread_t t)
 {
-	nsec_t least = cfs_5_4_thread(t)->vruntime;
+	nsec_t least = cfs_5_4_vruntime_now(s, t);
 	thread_t f = saakm_first(s, c, CFS_5_4_QUEUE_READY);
 
 	if (f != NULL) {
@@ -286,6 +287,11 @@ SAAKM_LOCAL void cfs_5_4_advance(saakm_t s, core_t c, thread_t t)
  */
 SAAKM_LOCAL void cfs_5_4_on_enqueue(saakm_t s, thread_t t, core_t c)
 {
+	thread_t r = saakm_current(s, c);
+
+	if (r != NULL) {
+		cfs_5_4_advance(s, c, r);
+	}
 	core_t h = cfs_5_4_thread(t)->home;
 
 	if (h != SAAKM_NO_CORE) {
@@ -302,10 +308,10 @@ SAAKM_LOCAL void cfs_5_4_on_enqueue(saakm_t s, thread_t t, core_t c)
 		cfs_5_4_join(s, t, c);
 	}
 	cfs_5_4_arrive(s, t, c);
-	thread_t r = saakm_current(s, c);
+	thread_t r2 = saakm_current(s, c);
 
-	if (r != NULL) {
-		if (cfs_5_4_vruntime_now(s, r) - cfs_5_4_thread(t)->vruntime
+	if (r2 != NULL) {
+		if (cfs_5_4_vruntime_now(s, r2) - cfs_5_4_thread(t)->vruntime
 				> saakm_div(cfs_5_4_state(s)->wakeup_granularity * 1024,
 					saakm_weight(t))) {
 			saakm_preempt(s, c);
@@ -313,7 +319,7 @@ SAAKM_LOCAL void cfs_5_4_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:109 */
+/* cfs.ipa:110 */
 SAAKM_LOCAL void cfs_5_4_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, CFS_5_4_QUEUE_READY);
@@ -326,42 +332,71 @@ SAAKM_LOCAL void cfs_5_4_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:117 */
+/* cfs.ipa:118 */
 SAAKM_LOCAL void cfs_5_4_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
 	cfs_5_4_charge(s, t);
 	cfs_5_4_update(s, c);
-	if (saakm_nr_ready(s, c) > 0
-			&& saakm_runtime(s, t) - cfs_5_4_thread(t)->started
-			>= saakm_max(cfs_5_4_state(s)->min_granularity,
-				saakm_div(cfs_5_4_state(s)->latency, saakm_nr_running(s, c)))) {
+	if (saakm_nr_ready(s, c) > 0 && cfs_5_4_is_over(s, t, c)) {
 		saakm_preempt(s, c);
 	}
 }
 
-/* cfs.ipa:125 */
+/*
+ * cfs.ipa:126
+ * Longest turn of a thread while others wait: an equal part of the period (sched_slice, which weighs the parts).
+ */
+SAAKM_LOCAL nsec_t cfs_5_4_turn(saakm_t s, core_t c)
+{
+	return saakm_max(cfs_5_4_state(s)->min_granularity,
+			saakm_div(cfs_5_4_state(s)->latency, saakm_nr_running(s, c)));
+}
+
+/*
+ * cfs.ipa:132
+ * Whether a tick ends t's turn: it has had all of it, or is ahead of the first thread that waits by more than it
+ * (check_preempt_tick).
+ */
+SAAKM_LOCAL bool cfs_5_4_is_over(saakm_t s, thread_t t, core_t c)
+{
+	if (saakm_runtime(s, t) - cfs_5_4_thread(t)->started >= cfs_5_4_turn(s, c)) {
+		return true;
+	}
+	if (saakm_runtime(s, t) - cfs_5_4_thread(t)->started < cfs_5_4_state(s)->min_granularity) {
+		return false;
+	}
+	thread_t f = saakm_first(s, c, CFS_5_4_QUEUE_READY);
+
+	if (f != NULL) {
+		return cfs_5_4_thread(t)->vruntime - cfs_5_4_thread(f)->vruntime
+				> cfs_5_4_turn(s, c);
+	}
+	return false;
+}
+
+/* cfs.ipa:139 */
 SAAKM_LOCAL void cfs_5_4_on_yield(saakm_t s, thread_t t)
 {
 	cfs_5_4_charge(s, t);
 	cfs_5_4_enter_ready(s, t, saakm_core(t), CFS_5_4_REASON_NONE);
 }
 
-/* cfs.ipa:130 */
+/* cfs.ipa:144 */
 SAAKM_LOCAL void cfs_5_4_on_preempt(saakm_t s, thread_t t)
 {
 	cfs_5_4_charge(s, t);
 	cfs_5_4_stay_or_go(s, t);
 }
 
-/* cfs.ipa:135 */
+/* cfs.ipa:149 */
 SAAKM_LOCAL void cfs_5_4_on_block(saakm_t s, thread_t t)
 {
 	cfs_5_4_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:141 */
+/* cfs.ipa:155 */
 SAAKM_LOCAL void cfs_5_4_on_terminate(saakm_t s, thread_t t)
 {
 	cfs_5_4_charge(s, t);
@@ -373,7 +408,7 @@ SAAKM_LOCAL void cfs_5_4_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:153
+ * cfs.ipa:167
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -382,7 +417,7 @@ SAAKM_SHARED_1(int64_t, cfs_5_4_recent, core_t, c)
 	return saakm_has(saakm_idle(s), c) ? cfs_5_4_idle_load(s, c) : cfs_5_4_busy_load(s, c);
 }
 
-/* cfs.ipa:157 */
+/* cfs.ipa:171 */
 SAAKM_LOCAL int64_t cfs_5_4_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -391,7 +426,7 @@ SAAKM_LOCAL int64_t cfs_5_4_busy_load(saakm_t s, core_t c)
 				cfs_5_4_state(s)->half_life);
 }
 
-/* cfs.ipa:161 */
+/* cfs.ipa:175 */
 SAAKM_LOCAL int64_t cfs_5_4_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), cfs_5_4_refresh_of(s, c));
@@ -400,7 +435,7 @@ SAAKM_LOCAL int64_t cfs_5_4_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:167
+ * cfs.ipa:181
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t cfs_5_4_rest(saakm_t s, core_t c, nsec_t at)
@@ -411,7 +446,7 @@ SAAKM_LOCAL int64_t cfs_5_4_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:172
+ * cfs.ipa:186
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t cfs_5_4_refresh_of(saakm_t s, core_t c)
@@ -422,7 +457,7 @@ SAAKM_LOCAL nsec_t cfs_5_4_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:177
+ * cfs.ipa:191
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void cfs_5_4_update(saakm_t s, core_t c)
@@ -435,14 +470,14 @@ SAAKM_LOCAL void cfs_5_4_update(saakm_t s, core_t c)
 	cfs_5_4_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:184 */
+/* cfs.ipa:198 */
 SAAKM_LOCAL int64_t cfs_5_4_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + cfs_5_4_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:189
+ * cfs.ipa:203
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void cfs_5_4_join(saakm_t s, thread_t t, core_t c)
@@ -451,7 +486,7 @@ SAAKM_LOCAL void cfs_5_4_join(saakm_t s, thread_t t, core_t c)
 	cfs_5_4_core(s, c)->joining += cfs_5_4_thread(t)->util;
 }
 
-/* cfs.ipa:194 */
+/* cfs.ipa:208 */
 SAAKM_LOCAL void cfs_5_4_on_enter_idle(saakm_t s, core_t c)
 {
 	cfs_5_4_core(s, c)->past = cfs_5_4_joined(s, c, cfs_5_4_busy_load(s, c));
@@ -459,7 +494,7 @@ SAAKM_LOCAL void cfs_5_4_on_enter_idle(saakm_t s, core_t c)
 	cfs_5_4_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:200 */
+/* cfs.ipa:214 */
 SAAKM_LOCAL void cfs_5_4_on_exit_idle(saakm_t s, core_t c)
 {
 	cfs_5_4_core(s, c)->roomy = saakm_now(s);
@@ -474,7 +509,7 @@ SAAKM_LOCAL void cfs_5_4_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:256
+ * cfs.ipa:270
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t cfs_5_4_pressure(saakm_t s, core_t c)
@@ -482,7 +517,7 @@ SAAKM_LOCAL int64_t cfs_5_4_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : cfs_5_4_recent(s, c);
 }
 
-/* cfs.ipa:260 */
+/* cfs.ipa:274 */
 SAAKM_SHARED_1(int64_t, cfs_5_4_load_of, domain_t, d)
 {
 	int64_t sum = 0;
@@ -495,7 +530,7 @@ SAAKM_SHARED_1(int64_t, cfs_5_4_load_of, domain_t, d)
 }
 
 /*
- * cfs.ipa:286
+ * cfs.ipa:300
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -537,7 +572,7 @@ SAAKM_SHARED_3(core_t, cfs_5_4_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:306
+ * cfs.ipa:320
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -642,7 +677,7 @@ SAAKM_LOCAL core_t cfs_5_4_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:326
+ * cfs.ipa:340
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -663,7 +698,7 @@ SAAKM_LOCAL core_t cfs_5_4_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:347
+ * cfs.ipa:361
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t cfs_5_4_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -699,7 +734,7 @@ SAAKM_LOCAL core_t cfs_5_4_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:362
+ * cfs.ipa:376
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t cfs_5_4_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -744,7 +779,7 @@ SAAKM_LOCAL core_t cfs_5_4_search(saakm_t s, thread_t t, core_t target, core_t w
 }
 
 /*
- * cfs.ipa:373
+ * cfs.ipa:387
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, cfs_5_4_fallback, thread_t, t, core_t, c)
@@ -759,20 +794,20 @@ SAAKM_SHARED_2(core_t, cfs_5_4_fallback, thread_t, t, core_t, c)
 	return choice;
 }
 
-/* cfs.ipa:377 */
+/* cfs.ipa:391 */
 SAAKM_LOCAL void cfs_5_4_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	cfs_5_4_enter_ready(s, t, cfs_5_4_choose_fork(s, t, parent), CFS_5_4_REASON_CFS);
 }
 
-/* cfs.ipa:381 */
+/* cfs.ipa:395 */
 SAAKM_LOCAL void cfs_5_4_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	cfs_5_4_enter_ready(s, t, cfs_5_4_choose_wakeup(s, t, waker), CFS_5_4_REASON_CFS);
 }
 
 /*
- * cfs.ipa:388
+ * cfs.ipa:402
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, cfs_5_4_crowded, domain_t, die)
@@ -787,7 +822,7 @@ SAAKM_SHARED_1(bool, cfs_5_4_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:393
+ * cfs.ipa:407
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, cfs_5_4_weight_of, core_t, c)
@@ -810,7 +845,7 @@ SAAKM_SHARED_1(int64_t, cfs_5_4_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:400
+ * cfs.ipa:414
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool cfs_5_4_hot(saakm_t s, thread_t t, core_t dst)
@@ -822,7 +857,7 @@ SAAKM_LOCAL bool cfs_5_4_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:407 */
+/* cfs.ipa:421 */
 SAAKM_SHARED_2(bool, cfs_5_4_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -830,7 +865,7 @@ SAAKM_SHARED_2(bool, cfs_5_4_pull_can_steal_core, core_t, dst, core_t, src)
 				|| cfs_5_4_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:410 */
+/* cfs.ipa:424 */
 SAAKM_SHARED_2(int64_t, cfs_5_4_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -838,7 +873,7 @@ SAAKM_SHARED_2(int64_t, cfs_5_4_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:411 */
+/* cfs.ipa:425 */
 SAAKM_SHARED_3(bool, cfs_5_4_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !cfs_5_4_hot(s, t, dst)
@@ -846,13 +881,13 @@ SAAKM_SHARED_3(bool, cfs_5_4_pull_steal_thread, core_t, dst, thread_t, t, memo_t
 			- SAAKM_MEMO_VALUE(memo, 1, cfs_5_4_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* cfs.ipa:414 */
+/* cfs.ipa:428 */
 SAAKM_SHARED_2(bool, cfs_5_4_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= cfs_5_4_core(s, dst)->budget;
 }
 
-/* cfs.ipa:415 */
+/* cfs.ipa:429 */
 SAAKM_LOCAL void cfs_5_4_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_5_4_core(s, dst)->failures = 0;
@@ -860,7 +895,7 @@ SAAKM_LOCAL void cfs_5_4_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:406
+ * cfs.ipa:420
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(cfs_5_4_pull, dst, from)
@@ -916,7 +951,7 @@ SAAKM_STEAL(cfs_5_4_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:424 */
+/* cfs.ipa:438 */
 SAAKM_SHARED_2(bool, cfs_5_4_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -925,7 +960,7 @@ SAAKM_SHARED_2(bool, cfs_5_4_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& cfs_5_4_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:425 */
+/* cfs.ipa:439 */
 SAAKM_SHARED_2(int64_t, cfs_5_4_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -933,7 +968,7 @@ SAAKM_SHARED_2(int64_t, cfs_5_4_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:426 */
+/* cfs.ipa:440 */
 SAAKM_SHARED_3(bool, cfs_5_4_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst)
@@ -941,7 +976,7 @@ SAAKM_SHARED_3(bool, cfs_5_4_rotate_steal_thread, core_t, dst, thread_t, t, memo
 			> SAAKM_MEMO_VALUE(memo, 1, cfs_5_4_weight_of(s, dst)) * 117;
 }
 
-/* cfs.ipa:429 */
+/* cfs.ipa:443 */
 SAAKM_SHARED_2(bool, cfs_5_4_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -950,7 +985,7 @@ SAAKM_SHARED_2(bool, cfs_5_4_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:430 */
+/* cfs.ipa:444 */
 SAAKM_LOCAL void cfs_5_4_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_5_4_core(s, dst)->failures = 0;
@@ -958,7 +993,7 @@ SAAKM_LOCAL void cfs_5_4_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:423
+ * cfs.ipa:437
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -1015,7 +1050,7 @@ SAAKM_STEAL(cfs_5_4_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:436 */
+/* cfs.ipa:450 */
 SAAKM_LOCAL void cfs_5_4_on_newly_idle(saakm_t s, core_t c)
 {
 	if (cfs_5_4_core(s, c)->usual_idle < cfs_5_4_state(s)->migration_cost) {
@@ -1032,7 +1067,7 @@ SAAKM_LOCAL void cfs_5_4_on_newly_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:443
+ * cfs.ipa:457
  * c pulls at most this many threads.
  */
 SAAKM_LOCAL void cfs_5_4_gather(saakm_t s, core_t c, set_t from, int64_t most)
@@ -1041,7 +1076,7 @@ SAAKM_LOCAL void cfs_5_4_gather(saakm_t s, core_t c, set_t from, int64_t most)
 	cfs_5_4_pull(s, c, from);
 }
 
-/* cfs.ipa:448 */
+/* cfs.ipa:462 */
 SAAKM_LOCAL void cfs_5_4_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -1064,7 +1099,7 @@ SAAKM_LOCAL void cfs_5_4_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:459
+ * cfs.ipa:473
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1108,7 +1143,7 @@ SAAKM_LOCAL void cfs_5_4_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:476
+ * cfs.ipa:490
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1141,7 +1176,7 @@ SAAKM_LOCAL void cfs_5_4_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:493
+ * cfs.ipa:507
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t cfs_5_4_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -1158,7 +1193,7 @@ SAAKM_LOCAL core_t cfs_5_4_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:499
+ * cfs.ipa:513
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t cfs_5_4_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -1199,7 +1234,7 @@ SAAKM_LOCAL core_t cfs_5_4_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:510
+ * cfs.ipa:524
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void cfs_5_4_stay_or_go(saakm_t s, thread_t t)

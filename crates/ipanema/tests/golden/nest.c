@@ -314,6 +314,7 @@ static __attribute__((unused)) void nest_init_thread(void SAAKM_MEM *attrs)
 
 SAAKM_LOCAL void nest_advance(saakm_t s, core_t c, thread_t t);
 SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL bool nest_is_over(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL int64_t nest_busy_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t nest_idle_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t nest_rest(saakm_t s, core_t c, nsec_t at);
@@ -374,12 +375,12 @@ SAAKM_LOCAL void nest_charge(saakm_t s, thread_t t)
 
 /*
  * cfs.ipa:90
- * The core's time line follows the least vruntime, that of t, which has just run, or of the first thread that
- * waits (update_min_vruntime). A thread that changes cores is as far behind there as it was here.
+ * The core's time line follows the least vruntime, that of t, which runs or has just run, or of the first thread
+ * that waits (update_min_vruntime). A thread that changes cores is as far behind there as it was here.
  */
 SAAKM_LOCAL void nest_advance(saakm_t s, core_t c, thread_t t)
 {
-	nsec_t least = nest_thread(t)->vruntime;
+	nsec_t least = nest_vruntime_now(s, t);
 	thread_t f = saakm_first(s, c, NEST_QUEUE_READY);
 
 	if (f != NULL) {
@@ -394,6 +395,11 @@ SAAKM_LOCAL void nest_advance(saakm_t s, core_t c, thread_t t)
  */
 SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
 {
+	thread_t r = saakm_current(s, c);
+
+	if (r != NULL) {
+		nest_advance(s, c, r);
+	}
 	core_t h = nest_thread(t)->home;
 
 	if (h != SAAKM_NO_CORE) {
@@ -409,10 +415,10 @@ SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
 		nest_join(s, t, c);
 	}
 	nest_arrive(s, t, c);
-	thread_t r = saakm_current(s, c);
+	thread_t r2 = saakm_current(s, c);
 
-	if (r != NULL) {
-		if (nest_vruntime_now(s, r) - nest_thread(t)->vruntime
+	if (r2 != NULL) {
+		if (nest_vruntime_now(s, r2) - nest_thread(t)->vruntime
 				> saakm_div(nest_state(s)->wakeup_granularity * 1024,
 					saakm_weight(t))) {
 			saakm_preempt(s, c);
@@ -420,7 +426,7 @@ SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:109 */
+/* cfs.ipa:110 */
 SAAKM_LOCAL void nest_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, NEST_QUEUE_READY);
@@ -433,35 +439,63 @@ SAAKM_LOCAL void nest_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:117 */
+/* cfs.ipa:118 */
 SAAKM_LOCAL void nest_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
 	nest_charge(s, t);
 	nest_update(s, c);
-	if (saakm_nr_ready(s, c) > 0
-			&& saakm_runtime(s, t) - nest_thread(t)->started
-			>= saakm_max(nest_state(s)->min_granularity,
-				saakm_div(nest_state(s)->latency, saakm_nr_running(s, c)))) {
+	if (saakm_nr_ready(s, c) > 0 && nest_is_over(s, t, c)) {
 		saakm_preempt(s, c);
 	}
 }
 
-/* cfs.ipa:125 */
+/*
+ * cfs.ipa:126
+ * Longest turn of a thread while others wait: an equal part of the period (sched_slice, which weighs the parts).
+ */
+SAAKM_LOCAL nsec_t nest_turn(saakm_t s, core_t c)
+{
+	return saakm_max(nest_state(s)->min_granularity,
+			saakm_div(nest_state(s)->latency, saakm_nr_running(s, c)));
+}
+
+/*
+ * cfs.ipa:132
+ * Whether a tick ends t's turn: it has had all of it, or is ahead of the first thread that waits by more than it
+ * (check_preempt_tick).
+ */
+SAAKM_LOCAL bool nest_is_over(saakm_t s, thread_t t, core_t c)
+{
+	if (saakm_runtime(s, t) - nest_thread(t)->started >= nest_turn(s, c)) {
+		return true;
+	}
+	if (saakm_runtime(s, t) - nest_thread(t)->started < nest_state(s)->min_granularity) {
+		return false;
+	}
+	thread_t f = saakm_first(s, c, NEST_QUEUE_READY);
+
+	if (f != NULL) {
+		return nest_thread(t)->vruntime - nest_thread(f)->vruntime > nest_turn(s, c);
+	}
+	return false;
+}
+
+/* cfs.ipa:139 */
 SAAKM_LOCAL void nest_on_yield(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_enter_ready(s, t, saakm_core(t), NEST_REASON_NONE);
 }
 
-/* cfs.ipa:130 */
+/* cfs.ipa:144 */
 SAAKM_LOCAL void nest_on_preempt(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_stay_or_go(s, t);
 }
 
-/* cfs.ipa:135 */
+/* cfs.ipa:149 */
 SAAKM_LOCAL void nest__cfs_on_block(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
@@ -469,7 +503,7 @@ SAAKM_LOCAL void nest__cfs_on_block(saakm_t s, thread_t t)
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:141 */
+/* cfs.ipa:155 */
 SAAKM_LOCAL void nest__cfs_on_terminate(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
@@ -482,7 +516,7 @@ SAAKM_LOCAL void nest__cfs_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:153
+ * cfs.ipa:167
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -491,7 +525,7 @@ SAAKM_SHARED_1(int64_t, nest_recent, core_t, c)
 	return saakm_has(saakm_idle(s), c) ? nest_idle_load(s, c) : nest_busy_load(s, c);
 }
 
-/* cfs.ipa:157 */
+/* cfs.ipa:171 */
 SAAKM_LOCAL int64_t nest_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -499,7 +533,7 @@ SAAKM_LOCAL int64_t nest_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - nest_core(s, c)->since, nest_state(s)->half_life);
 }
 
-/* cfs.ipa:161 */
+/* cfs.ipa:175 */
 SAAKM_LOCAL int64_t nest_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), nest_refresh_of(s, c));
@@ -507,7 +541,7 @@ SAAKM_LOCAL int64_t nest_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:167
+ * cfs.ipa:181
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t nest_rest(saakm_t s, core_t c, nsec_t at)
@@ -518,7 +552,7 @@ SAAKM_LOCAL int64_t nest_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:172
+ * cfs.ipa:186
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t nest_refresh_of(saakm_t s, core_t c)
@@ -529,7 +563,7 @@ SAAKM_LOCAL nsec_t nest_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:177
+ * cfs.ipa:191
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void nest_update(saakm_t s, core_t c)
@@ -542,14 +576,14 @@ SAAKM_LOCAL void nest_update(saakm_t s, core_t c)
 	nest_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:184 */
+/* cfs.ipa:198 */
 SAAKM_LOCAL int64_t nest_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + nest_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:189
+ * cfs.ipa:203
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void nest_join(saakm_t s, thread_t t, core_t c)
@@ -558,7 +592,7 @@ SAAKM_LOCAL void nest_join(saakm_t s, thread_t t, core_t c)
 	nest_core(s, c)->joining += nest_thread(t)->util;
 }
 
-/* cfs.ipa:194 */
+/* cfs.ipa:208 */
 SAAKM_LOCAL void nest_on_enter_idle(saakm_t s, core_t c)
 {
 	nest_core(s, c)->past = nest_joined(s, c, nest_busy_load(s, c));
@@ -566,7 +600,7 @@ SAAKM_LOCAL void nest_on_enter_idle(saakm_t s, core_t c)
 	nest_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:200 */
+/* cfs.ipa:214 */
 SAAKM_LOCAL void nest_on_exit_idle(saakm_t s, core_t c)
 {
 	nest_core(s, c)->roomy = saakm_now(s);
@@ -581,7 +615,7 @@ SAAKM_LOCAL void nest_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:210
+ * cfs.ipa:224
  * The average of what was `from` and has been `to` for this long.
  */
 SAAKM_LOCAL int64_t nest_blend(saakm_t s, int64_t from, int64_t to, nsec_t lasted)
@@ -590,7 +624,7 @@ SAAKM_LOCAL int64_t nest_blend(saakm_t s, int64_t from, int64_t to, nsec_t laste
 			: to - saakm_decay(to - from, lasted, nest_state(s)->half_life);
 }
 
-/* cfs.ipa:216 */
+/* cfs.ipa:230 */
 SAAKM_LOCAL int64_t nest_demand_now(saakm_t s, thread_t t)
 {
 	return nest_blend(s, nest_thread(t)->demand, nest_thread(t)->asleep ? 0LL : 65536LL,
@@ -598,7 +632,7 @@ SAAKM_LOCAL int64_t nest_demand_now(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:221
+ * cfs.ipa:235
  * Called before t starts or ends to be runnable.
  */
 SAAKM_LOCAL void nest_watch(saakm_t s, thread_t t)
@@ -607,7 +641,7 @@ SAAKM_LOCAL void nest_watch(saakm_t s, thread_t t)
 	nest_thread(t)->seen = saakm_now(s);
 }
 
-/* cfs.ipa:226 */
+/* cfs.ipa:240 */
 SAAKM_LOCAL void nest_sleep(saakm_t s, thread_t t)
 {
 	(void)s;
@@ -615,7 +649,7 @@ SAAKM_LOCAL void nest_sleep(saakm_t s, thread_t t)
 	nest_thread(t)->asleep = true;
 }
 
-/* cfs.ipa:230 */
+/* cfs.ipa:244 */
 SAAKM_LOCAL int64_t nest_demand_of(saakm_t s, core_t c, int64_t threads)
 {
 	return nest_blend(s, nest_core(s, c)->demand, 65536LL * threads,
@@ -623,7 +657,7 @@ SAAKM_LOCAL int64_t nest_demand_of(saakm_t s, core_t c, int64_t threads)
 }
 
 /*
- * cfs.ipa:235
+ * cfs.ipa:249
  * Called before the number of runnable threads of c changes from this one.
  */
 SAAKM_LOCAL void nest_observe(saakm_t s, core_t c, int64_t threads)
@@ -633,7 +667,7 @@ SAAKM_LOCAL void nest_observe(saakm_t s, core_t c, int64_t threads)
 }
 
 /*
- * cfs.ipa:241
+ * cfs.ipa:255
  * t becomes runnable on c. Its part of the average comes with it (attach_entity_load_avg).
  */
 SAAKM_LOCAL void nest_arrive(saakm_t s, thread_t t, core_t c)
@@ -653,14 +687,14 @@ SAAKM_LOCAL void nest_arrive(saakm_t s, thread_t t, core_t c)
 	nest_thread(t)->home = c;
 }
 
-/* cfs.ipa:251 */
+/* cfs.ipa:265 */
 SAAKM_LOCAL void nest_leave(saakm_t s, thread_t t, core_t c)
 {
 	nest_core(s, c)->demand -= saakm_min(nest_thread(t)->demand, nest_core(s, c)->demand);
 }
 
 /*
- * cfs.ipa:256
+ * cfs.ipa:270
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t nest_pressure(saakm_t s, core_t c)
@@ -668,7 +702,7 @@ SAAKM_LOCAL int64_t nest_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : nest_recent(s, c);
 }
 
-/* cfs.ipa:260 */
+/* cfs.ipa:274 */
 SAAKM_SHARED_1(int64_t, nest_load_of, domain_t, d)
 {
 	int64_t sum = 0;
@@ -681,7 +715,7 @@ SAAKM_SHARED_1(int64_t, nest_load_of, domain_t, d)
 }
 
 /*
- * cfs.ipa:267
+ * cfs.ipa:281
  * Number of idle cores of d that t may run on.
  */
 SAAKM_SHARED_2(int64_t, nest_idle_in, thread_t, t, domain_t, d)
@@ -691,7 +725,7 @@ SAAKM_SHARED_2(int64_t, nest_idle_in, thread_t, t, domain_t, d)
 }
 
 /*
- * cfs.ipa:272
+ * cfs.ipa:286
  * The group with the least rank is the idlest; between equals, the one with the least load.
  */
 SAAKM_LOCAL int64_t nest_rank(saakm_t s, thread_t t, domain_t d)
@@ -700,7 +734,7 @@ SAAKM_LOCAL int64_t nest_rank(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:278
+ * cfs.ipa:292
  * True if t leaves the group `own` for the group `other` (find_idlest_group). If no core is idle
  * in either, load decides, with a margin.
  */
@@ -715,7 +749,7 @@ SAAKM_LOCAL bool nest_leaves(saakm_t s, thread_t t, domain_t own, domain_t other
 }
 
 /*
- * cfs.ipa:286
+ * cfs.ipa:300
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -757,7 +791,7 @@ SAAKM_SHARED_3(core_t, nest_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:295
+ * cfs.ipa:309
  * False if t stays on the node of c whatever the others are like: while that has an idle core.
  */
 SAAKM_LOCAL bool nest_may_leave_node(saakm_t s, thread_t t, core_t c)
@@ -766,7 +800,7 @@ SAAKM_LOCAL bool nest_may_leave_node(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:300
+ * cfs.ipa:314
  * True if t leaves the node of c for node d.
  */
 SAAKM_LOCAL bool nest_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
@@ -775,7 +809,7 @@ SAAKM_LOCAL bool nest_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 }
 
 /*
- * cfs.ipa:306
+ * cfs.ipa:320
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -880,7 +914,7 @@ SAAKM_LOCAL core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:326
+ * cfs.ipa:340
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -901,7 +935,7 @@ SAAKM_LOCAL core_t nest_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:337
+ * cfs.ipa:351
  * Load that a wake-up compares. It changes slowly: a core with more threads than usual keeps its own.
  */
 SAAKM_LOCAL int64_t nest_weigh(saakm_t s, core_t c)
@@ -910,7 +944,7 @@ SAAKM_LOCAL int64_t nest_weigh(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:342
+ * cfs.ipa:356
  * What a sleeping thread is of that (task_h_load).
  */
 SAAKM_LOCAL int64_t nest_part(saakm_t s, thread_t t)
@@ -919,7 +953,7 @@ SAAKM_LOCAL int64_t nest_part(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:347
+ * cfs.ipa:361
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -955,7 +989,7 @@ SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:362
+ * cfs.ipa:376
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t nest_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -999,7 +1033,7 @@ SAAKM_LOCAL core_t nest_search(saakm_t s, thread_t t, core_t target, core_t wake
 }
 
 /*
- * cfs.ipa:373
+ * cfs.ipa:387
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, nest_fallback, thread_t, t, core_t, c)
@@ -1015,7 +1049,7 @@ SAAKM_SHARED_2(core_t, nest_fallback, thread_t, t, core_t, c)
 }
 
 /*
- * cfs.ipa:388
+ * cfs.ipa:402
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, nest_crowded, domain_t, die)
@@ -1030,7 +1064,7 @@ SAAKM_SHARED_1(bool, nest_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:393
+ * cfs.ipa:407
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, nest_weight_of, core_t, c)
@@ -1053,7 +1087,7 @@ SAAKM_SHARED_1(int64_t, nest_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:400
+ * cfs.ipa:414
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool nest_hot(saakm_t s, thread_t t, core_t dst)
@@ -1065,7 +1099,7 @@ SAAKM_LOCAL bool nest_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:407 */
+/* cfs.ipa:421 */
 SAAKM_SHARED_2(bool, nest_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -1073,7 +1107,7 @@ SAAKM_SHARED_2(bool, nest_pull_can_steal_core, core_t, dst, core_t, src)
 				|| nest_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:410 */
+/* cfs.ipa:424 */
 SAAKM_SHARED_2(int64_t, nest_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -1081,7 +1115,7 @@ SAAKM_SHARED_2(int64_t, nest_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:411 */
+/* cfs.ipa:425 */
 SAAKM_SHARED_3(bool, nest_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !nest_hot(s, t, dst)
@@ -1089,13 +1123,13 @@ SAAKM_SHARED_3(bool, nest_pull_steal_thread, core_t, dst, thread_t, t, memo_t, m
 			- SAAKM_MEMO_VALUE(memo, 1, nest_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* cfs.ipa:414 */
+/* cfs.ipa:428 */
 SAAKM_SHARED_2(bool, nest_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= nest_core(s, dst)->budget;
 }
 
-/* cfs.ipa:415 */
+/* cfs.ipa:429 */
 SAAKM_LOCAL void nest_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	nest_core(s, dst)->failures = 0;
@@ -1103,7 +1137,7 @@ SAAKM_LOCAL void nest_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:406
+ * cfs.ipa:420
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(nest_pull, dst, from)
@@ -1159,7 +1193,7 @@ SAAKM_STEAL(nest_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:424 */
+/* cfs.ipa:438 */
 SAAKM_SHARED_2(bool, nest_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -1168,7 +1202,7 @@ SAAKM_SHARED_2(bool, nest_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& nest_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:425 */
+/* cfs.ipa:439 */
 SAAKM_SHARED_2(int64_t, nest_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -1176,7 +1210,7 @@ SAAKM_SHARED_2(int64_t, nest_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:426 */
+/* cfs.ipa:440 */
 SAAKM_SHARED_3(bool, nest_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst)
@@ -1184,7 +1218,7 @@ SAAKM_SHARED_3(bool, nest_rotate_steal_thread, core_t, dst, thread_t, t, memo_t,
 			> SAAKM_MEMO_VALUE(memo, 1, nest_weight_of(s, dst)) * 117;
 }
 
-/* cfs.ipa:429 */
+/* cfs.ipa:443 */
 SAAKM_SHARED_2(bool, nest_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -1193,7 +1227,7 @@ SAAKM_SHARED_2(bool, nest_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:430 */
+/* cfs.ipa:444 */
 SAAKM_LOCAL void nest_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	nest_core(s, dst)->failures = 0;
@@ -1201,7 +1235,7 @@ SAAKM_LOCAL void nest_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:423
+ * cfs.ipa:437
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -1258,7 +1292,7 @@ SAAKM_STEAL(nest_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:436 */
+/* cfs.ipa:450 */
 SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 {
 	if (nest_core(s, c)->usual_idle < nest_state(s)->migration_cost) {
@@ -1275,7 +1309,7 @@ SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:443
+ * cfs.ipa:457
  * c pulls at most this many threads.
  */
 SAAKM_LOCAL void nest_gather(saakm_t s, core_t c, set_t from, int64_t most)
@@ -1284,7 +1318,7 @@ SAAKM_LOCAL void nest_gather(saakm_t s, core_t c, set_t from, int64_t most)
 	nest_pull(s, c, from);
 }
 
-/* cfs.ipa:448 */
+/* cfs.ipa:462 */
 SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -1307,7 +1341,7 @@ SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:459
+ * cfs.ipa:473
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1351,7 +1385,7 @@ SAAKM_LOCAL void nest_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:476
+ * cfs.ipa:490
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1384,7 +1418,7 @@ SAAKM_LOCAL void nest_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:493
+ * cfs.ipa:507
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t nest_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -1401,7 +1435,7 @@ SAAKM_LOCAL core_t nest_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:499
+ * cfs.ipa:513
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t nest_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -1442,7 +1476,7 @@ SAAKM_LOCAL core_t nest_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:510
+ * cfs.ipa:524
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void nest_stay_or_go(saakm_t s, thread_t t)

@@ -209,6 +209,7 @@ static __attribute__((unused)) void slocal_init_thread(void SAAKM_MEM *attrs)
 
 SAAKM_LOCAL void slocal_advance(saakm_t s, core_t c, thread_t t);
 SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL bool slocal_is_over(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t slocal_rest(saakm_t s, core_t c, nsec_t at);
@@ -257,12 +258,12 @@ SAAKM_LOCAL void slocal_charge(saakm_t s, thread_t t)
 
 /*
  * cfs.ipa:90
- * The core's time line follows the least vruntime, that of t, which has just run, or of the first thread that
- * waits (update_min_vruntime). A thread that changes cores is as far behind there as it was here.
+ * The core's time line follows the least vruntime, that of t, which runs or has just run, or of the first thread
+ * that waits (update_min_vruntime). A thread that changes cores is as far behind there as it was here.
  */
 SAAKM_LOCAL void slocal_advance(saakm_t s, core_t c, thread_t t)
 {
-	nsec_t least = slocal_thread(t)->vruntime;
+	nsec_t least = slocal_vruntime_now(s, t);
 	thread_t f = saakm_first(s, c, SLOCAL_QUEUE_READY);
 
 	if (f != NULL) {
@@ -277,6 +278,11 @@ SAAKM_LOCAL void slocal_advance(saakm_t s, core_t c, thread_t t)
  */
 SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
 {
+	thread_t r = saakm_current(s, c);
+
+	if (r != NULL) {
+		slocal_advance(s, c, r);
+	}
 	core_t h = slocal_thread(t)->home;
 
 	if (h != SAAKM_NO_CORE) {
@@ -293,10 +299,10 @@ SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
 		slocal_join(s, t, c);
 	}
 	slocal_arrive(s, t, c);
-	thread_t r = saakm_current(s, c);
+	thread_t r2 = saakm_current(s, c);
 
-	if (r != NULL) {
-		if (slocal_vruntime_now(s, r) - slocal_thread(t)->vruntime
+	if (r2 != NULL) {
+		if (slocal_vruntime_now(s, r2) - slocal_thread(t)->vruntime
 				> saakm_div(slocal_state(s)->wakeup_granularity * 1024,
 					saakm_weight(t))) {
 			saakm_preempt(s, c);
@@ -304,7 +310,7 @@ SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:109 */
+/* cfs.ipa:110 */
 SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SLOCAL_QUEUE_READY);
@@ -317,42 +323,70 @@ SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:117 */
+/* cfs.ipa:118 */
 SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
 	slocal_charge(s, t);
 	slocal_update(s, c);
-	if (saakm_nr_ready(s, c) > 0
-			&& saakm_runtime(s, t) - slocal_thread(t)->started
-			>= saakm_max(slocal_state(s)->min_granularity,
-				saakm_div(slocal_state(s)->latency, saakm_nr_running(s, c)))) {
+	if (saakm_nr_ready(s, c) > 0 && slocal_is_over(s, t, c)) {
 		saakm_preempt(s, c);
 	}
 }
 
-/* cfs.ipa:125 */
+/*
+ * cfs.ipa:126
+ * Longest turn of a thread while others wait: an equal part of the period (sched_slice, which weighs the parts).
+ */
+SAAKM_LOCAL nsec_t slocal_turn(saakm_t s, core_t c)
+{
+	return saakm_max(slocal_state(s)->min_granularity,
+			saakm_div(slocal_state(s)->latency, saakm_nr_running(s, c)));
+}
+
+/*
+ * cfs.ipa:132
+ * Whether a tick ends t's turn: it has had all of it, or is ahead of the first thread that waits by more than it
+ * (check_preempt_tick).
+ */
+SAAKM_LOCAL bool slocal_is_over(saakm_t s, thread_t t, core_t c)
+{
+	if (saakm_runtime(s, t) - slocal_thread(t)->started >= slocal_turn(s, c)) {
+		return true;
+	}
+	if (saakm_runtime(s, t) - slocal_thread(t)->started < slocal_state(s)->min_granularity) {
+		return false;
+	}
+	thread_t f = saakm_first(s, c, SLOCAL_QUEUE_READY);
+
+	if (f != NULL) {
+		return slocal_thread(t)->vruntime - slocal_thread(f)->vruntime > slocal_turn(s, c);
+	}
+	return false;
+}
+
+/* cfs.ipa:139 */
 SAAKM_LOCAL void slocal_on_yield(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
 }
 
-/* cfs.ipa:130 */
+/* cfs.ipa:144 */
 SAAKM_LOCAL void slocal_on_preempt(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_stay_or_go(s, t);
 }
 
-/* cfs.ipa:135 */
+/* cfs.ipa:149 */
 SAAKM_LOCAL void slocal_on_block(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:141 */
+/* cfs.ipa:155 */
 SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
@@ -364,7 +398,7 @@ SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:153
+ * cfs.ipa:167
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -373,7 +407,7 @@ SAAKM_LOCAL int64_t slocal_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? slocal_idle_load(s, c) : slocal_busy_load(s, c);
 }
 
-/* cfs.ipa:157 */
+/* cfs.ipa:171 */
 SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -382,7 +416,7 @@ SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 				slocal_state(s)->half_life);
 }
 
-/* cfs.ipa:161 */
+/* cfs.ipa:175 */
 SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), slocal_refresh_of(s, c));
@@ -390,7 +424,7 @@ SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:167
+ * cfs.ipa:181
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t slocal_rest(saakm_t s, core_t c, nsec_t at)
@@ -401,7 +435,7 @@ SAAKM_LOCAL int64_t slocal_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:172
+ * cfs.ipa:186
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t slocal_refresh_of(saakm_t s, core_t c)
@@ -412,7 +446,7 @@ SAAKM_LOCAL nsec_t slocal_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:177
+ * cfs.ipa:191
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void slocal_update(saakm_t s, core_t c)
@@ -425,14 +459,14 @@ SAAKM_LOCAL void slocal_update(saakm_t s, core_t c)
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:184 */
+/* cfs.ipa:198 */
 SAAKM_LOCAL int64_t slocal_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + slocal_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:189
+ * cfs.ipa:203
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void slocal_join(saakm_t s, thread_t t, core_t c)
@@ -441,7 +475,7 @@ SAAKM_LOCAL void slocal_join(saakm_t s, thread_t t, core_t c)
 	slocal_core(s, c)->joining += slocal_thread(t)->util;
 }
 
-/* cfs.ipa:194 */
+/* cfs.ipa:208 */
 SAAKM_LOCAL void slocal_on_enter_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->past = slocal_joined(s, c, slocal_busy_load(s, c));
@@ -449,7 +483,7 @@ SAAKM_LOCAL void slocal_on_enter_idle(saakm_t s, core_t c)
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:200 */
+/* cfs.ipa:214 */
 SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->roomy = saakm_now(s);
@@ -464,7 +498,7 @@ SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:373
+ * cfs.ipa:387
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, slocal_fallback, thread_t, t, core_t, c)
@@ -480,7 +514,7 @@ SAAKM_SHARED_2(core_t, slocal_fallback, thread_t, t, core_t, c)
 }
 
 /*
- * cfs.ipa:388
+ * cfs.ipa:402
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, slocal_crowded, domain_t, die)
@@ -495,7 +529,7 @@ SAAKM_SHARED_1(bool, slocal_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:393
+ * cfs.ipa:407
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, slocal_weight_of, core_t, c)
@@ -518,7 +552,7 @@ SAAKM_SHARED_1(int64_t, slocal_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:400
+ * cfs.ipa:414
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool slocal_hot(saakm_t s, thread_t t, core_t dst)
@@ -530,7 +564,7 @@ SAAKM_LOCAL bool slocal_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:407 */
+/* cfs.ipa:421 */
 SAAKM_SHARED_2(bool, slocal_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -538,7 +572,7 @@ SAAKM_SHARED_2(bool, slocal_pull_can_steal_core, core_t, dst, core_t, src)
 				|| slocal_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:410 */
+/* cfs.ipa:424 */
 SAAKM_SHARED_2(int64_t, slocal_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -546,7 +580,7 @@ SAAKM_SHARED_2(int64_t, slocal_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:411 */
+/* cfs.ipa:425 */
 SAAKM_SHARED_3(bool, slocal_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !slocal_hot(s, t, dst)
@@ -554,13 +588,13 @@ SAAKM_SHARED_3(bool, slocal_pull_steal_thread, core_t, dst, thread_t, t, memo_t,
 			- SAAKM_MEMO_VALUE(memo, 1, slocal_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* cfs.ipa:414 */
+/* cfs.ipa:428 */
 SAAKM_SHARED_2(bool, slocal_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= slocal_core(s, dst)->budget;
 }
 
-/* cfs.ipa:415 */
+/* cfs.ipa:429 */
 SAAKM_LOCAL void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	slocal_core(s, dst)->failures = 0;
@@ -568,7 +602,7 @@ SAAKM_LOCAL void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:406
+ * cfs.ipa:420
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(slocal_pull, dst, from)
@@ -624,7 +658,7 @@ SAAKM_STEAL(slocal_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:424 */
+/* cfs.ipa:438 */
 SAAKM_SHARED_2(bool, slocal_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -633,7 +667,7 @@ SAAKM_SHARED_2(bool, slocal_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& slocal_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:425 */
+/* cfs.ipa:439 */
 SAAKM_SHARED_2(int64_t, slocal_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -641,7 +675,7 @@ SAAKM_SHARED_2(int64_t, slocal_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:426 */
+/* cfs.ipa:440 */
 SAAKM_SHARED_3(bool, slocal_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst)
@@ -649,7 +683,7 @@ SAAKM_SHARED_3(bool, slocal_rotate_steal_thread, core_t, dst, thread_t, t, memo_
 			> SAAKM_MEMO_VALUE(memo, 1, slocal_weight_of(s, dst)) * 117;
 }
 
-/* cfs.ipa:429 */
+/* cfs.ipa:443 */
 SAAKM_SHARED_2(bool, slocal_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -658,7 +692,7 @@ SAAKM_SHARED_2(bool, slocal_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:430 */
+/* cfs.ipa:444 */
 SAAKM_LOCAL void slocal_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	slocal_core(s, dst)->failures = 0;
@@ -666,7 +700,7 @@ SAAKM_LOCAL void slocal_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:423
+ * cfs.ipa:437
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -723,7 +757,7 @@ SAAKM_STEAL(slocal_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:436 */
+/* cfs.ipa:450 */
 SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 {
 	if (slocal_core(s, c)->usual_idle < slocal_state(s)->migration_cost) {
@@ -740,7 +774,7 @@ SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:443
+ * cfs.ipa:457
  * c pulls at most this many threads.
  */
 SAAKM_LOCAL void slocal_gather(saakm_t s, core_t c, set_t from, int64_t most)
@@ -749,7 +783,7 @@ SAAKM_LOCAL void slocal_gather(saakm_t s, core_t c, set_t from, int64_t most)
 	slocal_pull(s, c, from);
 }
 
-/* cfs.ipa:448 */
+/* cfs.ipa:462 */
 SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -772,7 +806,7 @@ SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:459
+ * cfs.ipa:473
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -816,7 +850,7 @@ SAAKM_LOCAL void slocal_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:476
+ * cfs.ipa:490
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -849,7 +883,7 @@ SAAKM_LOCAL void slocal_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:493
+ * cfs.ipa:507
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t slocal_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -866,7 +900,7 @@ SAAKM_LOCAL core_t slocal_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:499
+ * cfs.ipa:513
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -907,7 +941,7 @@ SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:510
+ * cfs.ipa:524
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void slocal_stay_or_go(saakm_t s, thread_t t)

@@ -222,6 +222,7 @@ static __attribute__((unused)) void smove_init_thread(void SAAKM_MEM *attrs)
 
 SAAKM_LOCAL void smove_advance(saakm_t s, core_t c, thread_t t);
 SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL bool smove_is_over(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t smove_rest(saakm_t s, core_t c, nsec_t at);
@@ -279,12 +280,12 @@ SAAKM_LOCAL void smove_charge(saakm_t s, thread_t t)
 
 /*
  * cfs.ipa:90
- * The core's time line follows the least vruntime, that of t, which has just run, or of the first thread that
- * waits (update_min_vruntime). A thread that changes cores is as far behind there as it was here.
+ * The core's time line follows the least vruntime, that of t, which runs or has just run, or of the first thread
+ * that waits (update_min_vruntime). A thread that changes cores is as far behind there as it was here.
  */
 SAAKM_LOCAL void smove_advance(saakm_t s, core_t c, thread_t t)
 {
-	nsec_t least = smove_thread(t)->vruntime;
+	nsec_t least = smove_vruntime_now(s, t);
 	thread_t f = saakm_first(s, c, SMOVE_QUEUE_READY);
 
 	if (f != NULL) {
@@ -299,6 +300,11 @@ SAAKM_LOCAL void smove_advance(saakm_t s, core_t c, thread_t t)
  */
 SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
 {
+	thread_t r = saakm_current(s, c);
+
+	if (r != NULL) {
+		smove_advance(s, c, r);
+	}
 	core_t h = smove_thread(t)->home;
 
 	if (h != SAAKM_NO_CORE) {
@@ -315,10 +321,10 @@ SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
 		smove_join(s, t, c);
 	}
 	smove_arrive(s, t, c);
-	thread_t r = saakm_current(s, c);
+	thread_t r2 = saakm_current(s, c);
 
-	if (r != NULL) {
-		if (smove_vruntime_now(s, r) - smove_thread(t)->vruntime
+	if (r2 != NULL) {
+		if (smove_vruntime_now(s, r2) - smove_thread(t)->vruntime
 				> saakm_div(smove_state(s)->wakeup_granularity * 1024,
 					saakm_weight(t))) {
 			saakm_preempt(s, c);
@@ -326,7 +332,7 @@ SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:109 */
+/* cfs.ipa:110 */
 SAAKM_LOCAL void smove_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SMOVE_QUEUE_READY);
@@ -339,42 +345,70 @@ SAAKM_LOCAL void smove_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:117 */
+/* cfs.ipa:118 */
 SAAKM_LOCAL void smove_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
 	smove_charge(s, t);
 	smove_update(s, c);
-	if (saakm_nr_ready(s, c) > 0
-			&& saakm_runtime(s, t) - smove_thread(t)->started
-			>= saakm_max(smove_state(s)->min_granularity,
-				saakm_div(smove_state(s)->latency, saakm_nr_running(s, c)))) {
+	if (saakm_nr_ready(s, c) > 0 && smove_is_over(s, t, c)) {
 		saakm_preempt(s, c);
 	}
 }
 
-/* cfs.ipa:125 */
+/*
+ * cfs.ipa:126
+ * Longest turn of a thread while others wait: an equal part of the period (sched_slice, which weighs the parts).
+ */
+SAAKM_LOCAL nsec_t smove_turn(saakm_t s, core_t c)
+{
+	return saakm_max(smove_state(s)->min_granularity,
+			saakm_div(smove_state(s)->latency, saakm_nr_running(s, c)));
+}
+
+/*
+ * cfs.ipa:132
+ * Whether a tick ends t's turn: it has had all of it, or is ahead of the first thread that waits by more than it
+ * (check_preempt_tick).
+ */
+SAAKM_LOCAL bool smove_is_over(saakm_t s, thread_t t, core_t c)
+{
+	if (saakm_runtime(s, t) - smove_thread(t)->started >= smove_turn(s, c)) {
+		return true;
+	}
+	if (saakm_runtime(s, t) - smove_thread(t)->started < smove_state(s)->min_granularity) {
+		return false;
+	}
+	thread_t f = saakm_first(s, c, SMOVE_QUEUE_READY);
+
+	if (f != NULL) {
+		return smove_thread(t)->vruntime - smove_thread(f)->vruntime > smove_turn(s, c);
+	}
+	return false;
+}
+
+/* cfs.ipa:139 */
 SAAKM_LOCAL void smove_on_yield(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_enter_ready(s, t, saakm_core(t), SMOVE_REASON_NONE);
 }
 
-/* cfs.ipa:130 */
+/* cfs.ipa:144 */
 SAAKM_LOCAL void smove_on_preempt(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_stay_or_go(s, t);
 }
 
-/* cfs.ipa:135 */
+/* cfs.ipa:149 */
 SAAKM_LOCAL void smove_on_block(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:141 */
+/* cfs.ipa:155 */
 SAAKM_LOCAL void smove_on_terminate(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
@@ -386,7 +420,7 @@ SAAKM_LOCAL void smove_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:153
+ * cfs.ipa:167
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -395,7 +429,7 @@ SAAKM_SHARED_1(int64_t, smove_recent, core_t, c)
 	return saakm_has(saakm_idle(s), c) ? smove_idle_load(s, c) : smove_busy_load(s, c);
 }
 
-/* cfs.ipa:157 */
+/* cfs.ipa:171 */
 SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -403,7 +437,7 @@ SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - smove_core(s, c)->since, smove_state(s)->half_life);
 }
 
-/* cfs.ipa:161 */
+/* cfs.ipa:175 */
 SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), smove_refresh_of(s, c));
@@ -411,7 +445,7 @@ SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:167
+ * cfs.ipa:181
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t smove_rest(saakm_t s, core_t c, nsec_t at)
@@ -422,7 +456,7 @@ SAAKM_LOCAL int64_t smove_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:172
+ * cfs.ipa:186
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t smove_refresh_of(saakm_t s, core_t c)
@@ -433,7 +467,7 @@ SAAKM_LOCAL nsec_t smove_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:177
+ * cfs.ipa:191
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void smove_update(saakm_t s, core_t c)
@@ -446,14 +480,14 @@ SAAKM_LOCAL void smove_update(saakm_t s, core_t c)
 	smove_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:184 */
+/* cfs.ipa:198 */
 SAAKM_LOCAL int64_t smove_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + smove_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:189
+ * cfs.ipa:203
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void smove_join(saakm_t s, thread_t t, core_t c)
@@ -462,7 +496,7 @@ SAAKM_LOCAL void smove_join(saakm_t s, thread_t t, core_t c)
 	smove_core(s, c)->joining += smove_thread(t)->util;
 }
 
-/* cfs.ipa:194 */
+/* cfs.ipa:208 */
 SAAKM_LOCAL void smove_on_enter_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->past = smove_joined(s, c, smove_busy_load(s, c));
@@ -470,7 +504,7 @@ SAAKM_LOCAL void smove_on_enter_idle(saakm_t s, core_t c)
 	smove_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:200 */
+/* cfs.ipa:214 */
 SAAKM_LOCAL void smove_on_exit_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->roomy = saakm_now(s);
@@ -485,7 +519,7 @@ SAAKM_LOCAL void smove_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:256
+ * cfs.ipa:270
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t smove_pressure(saakm_t s, core_t c)
@@ -493,7 +527,7 @@ SAAKM_LOCAL int64_t smove_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : smove_recent(s, c);
 }
 
-/* cfs.ipa:260 */
+/* cfs.ipa:274 */
 SAAKM_SHARED_1(int64_t, smove_load_of, domain_t, d)
 {
 	int64_t sum = 0;
@@ -506,7 +540,7 @@ SAAKM_SHARED_1(int64_t, smove_load_of, domain_t, d)
 }
 
 /*
- * cfs.ipa:286
+ * cfs.ipa:300
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -548,7 +582,7 @@ SAAKM_SHARED_3(core_t, smove_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:306
+ * cfs.ipa:320
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -653,7 +687,7 @@ SAAKM_LOCAL core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:326
+ * cfs.ipa:340
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -674,7 +708,7 @@ SAAKM_LOCAL core_t smove_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:347
+ * cfs.ipa:361
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -710,7 +744,7 @@ SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:362
+ * cfs.ipa:376
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -755,7 +789,7 @@ SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t wak
 }
 
 /*
- * cfs.ipa:373
+ * cfs.ipa:387
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, smove_fallback, thread_t, t, core_t, c)
@@ -771,7 +805,7 @@ SAAKM_SHARED_2(core_t, smove_fallback, thread_t, t, core_t, c)
 }
 
 /*
- * cfs.ipa:388
+ * cfs.ipa:402
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, smove_crowded, domain_t, die)
@@ -786,7 +820,7 @@ SAAKM_SHARED_1(bool, smove_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:393
+ * cfs.ipa:407
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, smove_weight_of, core_t, c)
@@ -809,7 +843,7 @@ SAAKM_SHARED_1(int64_t, smove_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:400
+ * cfs.ipa:414
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool smove_hot(saakm_t s, thread_t t, core_t dst)
@@ -821,7 +855,7 @@ SAAKM_LOCAL bool smove_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:407 */
+/* cfs.ipa:421 */
 SAAKM_SHARED_2(bool, smove_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -829,7 +863,7 @@ SAAKM_SHARED_2(bool, smove_pull_can_steal_core, core_t, dst, core_t, src)
 				|| smove_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:410 */
+/* cfs.ipa:424 */
 SAAKM_SHARED_2(int64_t, smove_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -837,7 +871,7 @@ SAAKM_SHARED_2(int64_t, smove_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:411 */
+/* cfs.ipa:425 */
 SAAKM_SHARED_3(bool, smove_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !smove_hot(s, t, dst)
@@ -845,13 +879,13 @@ SAAKM_SHARED_3(bool, smove_pull_steal_thread, core_t, dst, thread_t, t, memo_t, 
 			- SAAKM_MEMO_VALUE(memo, 1, smove_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* cfs.ipa:414 */
+/* cfs.ipa:428 */
 SAAKM_SHARED_2(bool, smove_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= smove_core(s, dst)->budget;
 }
 
-/* cfs.ipa:415 */
+/* cfs.ipa:429 */
 SAAKM_LOCAL void smove_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	smove_core(s, dst)->failures = 0;
@@ -859,7 +893,7 @@ SAAKM_LOCAL void smove_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:406
+ * cfs.ipa:420
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(smove_pull, dst, from)
@@ -915,7 +949,7 @@ SAAKM_STEAL(smove_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:424 */
+/* cfs.ipa:438 */
 SAAKM_SHARED_2(bool, smove_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -924,7 +958,7 @@ SAAKM_SHARED_2(bool, smove_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& smove_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:425 */
+/* cfs.ipa:439 */
 SAAKM_SHARED_2(int64_t, smove_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -932,7 +966,7 @@ SAAKM_SHARED_2(int64_t, smove_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:426 */
+/* cfs.ipa:440 */
 SAAKM_SHARED_3(bool, smove_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst)
@@ -940,7 +974,7 @@ SAAKM_SHARED_3(bool, smove_rotate_steal_thread, core_t, dst, thread_t, t, memo_t
 			> SAAKM_MEMO_VALUE(memo, 1, smove_weight_of(s, dst)) * 117;
 }
 
-/* cfs.ipa:429 */
+/* cfs.ipa:443 */
 SAAKM_SHARED_2(bool, smove_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -949,7 +983,7 @@ SAAKM_SHARED_2(bool, smove_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:430 */
+/* cfs.ipa:444 */
 SAAKM_LOCAL void smove_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	smove_core(s, dst)->failures = 0;
@@ -957,7 +991,7 @@ SAAKM_LOCAL void smove_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:423
+ * cfs.ipa:437
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -1014,7 +1048,7 @@ SAAKM_STEAL(smove_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:436 */
+/* cfs.ipa:450 */
 SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 {
 	if (smove_core(s, c)->usual_idle < smove_state(s)->migration_cost) {
@@ -1031,7 +1065,7 @@ SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:443
+ * cfs.ipa:457
  * c pulls at most this many threads.
  */
 SAAKM_LOCAL void smove_gather(saakm_t s, core_t c, set_t from, int64_t most)
@@ -1040,7 +1074,7 @@ SAAKM_LOCAL void smove_gather(saakm_t s, core_t c, set_t from, int64_t most)
 	smove_pull(s, c, from);
 }
 
-/* cfs.ipa:448 */
+/* cfs.ipa:462 */
 SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -1063,7 +1097,7 @@ SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:459
+ * cfs.ipa:473
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1107,7 +1141,7 @@ SAAKM_LOCAL void smove_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:476
+ * cfs.ipa:490
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1140,7 +1174,7 @@ SAAKM_LOCAL void smove_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:493
+ * cfs.ipa:507
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t smove_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -1157,7 +1191,7 @@ SAAKM_LOCAL core_t smove_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:499
+ * cfs.ipa:513
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t smove_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -1198,7 +1232,7 @@ SAAKM_LOCAL core_t smove_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:510
+ * cfs.ipa:524
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void smove_stay_or_go(saakm_t s, thread_t t)

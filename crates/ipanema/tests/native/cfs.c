@@ -1,7 +1,22 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* CFS: recent load matters at forks, not at wake-ups; order by vruntime; newly-idle balancing. */
+/* CFS: recent load matters at forks, not at wake-ups; order by vruntime; turns; newly-idle balancing. */
 #include "cfs_policy.c"
 #include "mini.h"
+
+static nsec_t *vruntime(struct task *task)
+{
+	return &cfs_thread(&task->t)->vruntime;
+}
+
+/* Whether a tick preempts core c's thread, after it has run for `ns` more. */
+static bool ends_turn(core_t c, nsec_t ns)
+{
+	unsigned before = preempted;
+
+	run(c, ns);
+	saakm_policy.tick(&s, cores[c].current);
+	return preempted > before;
+}
 
 int main(void)
 {
@@ -41,13 +56,8 @@ int main(void)
 	op_ready(&s, &u->t, second, 0, cfs_thread(&t->t)->vruntime - 1, 0);
 	schedule(second);
 	EXPECT(cores[second].current == &u->t);
-	preempted = 0;
-	run(second, SAAKM_MS);
-	saakm_policy.tick(&s, &u->t);
-	EXPECT(preempted == 0);
-	run(second, 12 * SAAKM_MS);
-	saakm_policy.tick(&s, &u->t);
-	EXPECT(preempted == 1);
+	EXPECT(!ends_turn(second, SAAKM_MS));
+	EXPECT(ends_turn(second, 12 * SAAKM_MS));
 
 	/* A core that becomes idle pulls exactly one waiting thread that may run there. */
 	EXPECT(cores[second].nr_ready == 1);
@@ -68,5 +78,30 @@ int main(void)
 	visited = 0;
 	cfs_gather(&s, 5, &saakm_llc(&s, 5)->cores, 32);
 	EXPECT(cores[5].nr_ready == 20 && visited < 200);
+
+	/* Between two ticks a thread has run for 20 ms. One that arrives then counts from there. */
+	affinity_all = (struct saakm_set){ .word = { 1 << 7 } };
+	t = occupy(7);
+	u = sleeper(7);
+	cfs_thread(&u->t)->home = 7;
+	run(7, 20 * SAAKM_MS);
+	wake_from(u, 7);
+	EXPECT(*vruntime(u) == *vruntime(t) + 20 * SAAKM_MS - 12 * SAAKM_MS);
+
+	/* Its turn is half of the period. It ends before, but not at once, if the other is behind by more than that. */
+	saakm_policy.preempt(&s, &leave(7)->t);
+	schedule(7);
+	EXPECT(cores[7].current == &u->t);
+	EXPECT(!ends_turn(7, 2 * SAAKM_MS) && !ends_turn(7, 2 * SAAKM_MS));
+	*vruntime(t) = *vruntime(u) - 13 * SAAKM_MS;
+	EXPECT(ends_turn(7, 0));
+	cfs_thread(&u->t)->started = u->t.runtime;
+	EXPECT(!ends_turn(7, 2 * SAAKM_MS) && ends_turn(7, 2 * SAAKM_MS));
+
+	/* At nice 19 a thread is far ahead after the least turn. */
+	*vruntime(t) = *vruntime(u);
+	cfs_thread(&u->t)->started = u->t.runtime;
+	u->t.weight = 15;
+	EXPECT(!ends_turn(7, 2 * SAAKM_MS) && ends_turn(7, SAAKM_MS));
 	return 0;
 }

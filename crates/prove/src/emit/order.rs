@@ -90,9 +90,10 @@ fn entered(unit: &Unit, theory: &mut Theory, enqueue: &Function, key: &Key) -> I
     let at_home: String = key.homes.iter().map(|h| format!("    requires {{ {} }}\n", home(h))).collect();
     let stays: String = key.homes.iter().map(|h| format!("\n      /\\ {}", home(h))).collect();
     let body = alone::body(unit, &scope, &[], &format!("{term} {at_home} {stays}"));
+    let turns = key.charged.map(|charged| any_turn(unit, charged, &body)).unwrap_or_default();
     let text = format!(
         "  use Present\n\n  let enters (own_thread: thread) (core: int) : unit\n    requires {{ is_core core /\\ sound !now_state }}\n\
-         {}{at_home}    ensures {{ {term} !present own_thread >= {term} (old !present) own_thread{stays} }}\n  \
+         {}{turns}{at_home}    ensures {{ {term} !present own_thread >= {term} (old !present) own_thread{stays} }}\n  \
          = try\n{}\n    with Return -> () end\n",
         within(unit, &body),
         indented(&indented(&indented(&body)))
@@ -102,6 +103,19 @@ fn entered(unit: &Unit, theory: &mut Theory, enqueue: &Function, key: &Key) -> I
     let what = format!("a thread that returns to its core keeps its `{}`, or gets a larger one", key.name);
     let claim = Claim::Goal { module, goal: "enters'vc".into() };
     theory.add(Property::Waiting, "enqueue", &what, &enqueue.at, claim, Vec::new())
+}
+
+/// Precondition of a handler that also charges the thread which runs on the core: `is_restarted_by_its_own` and the limit
+/// of a turn (`proofs/waiting.mlw`) hold for each thread.
+fn any_turn(unit: &Unit, charged: AttributeId, program: &str) -> String {
+    let charged = attribute_name(Owner::Thread, &unit.policy.thread[charged.index()].name);
+    if !program.contains(&charged) {
+        return String::new();
+    }
+    format!(
+        "    requires {{ forall t. 0 <= {charged} !present t <= runtime !present t <= most_runtime }}\n    \
+         requires {{ forall t. runtime !present t - {charged} !present t <= most_turn }}\n"
+    )
 }
 
 /// An event of the running thread adds what it ran to its key. A tick may leave that to a later event.

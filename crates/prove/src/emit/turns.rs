@@ -163,8 +163,9 @@ fn since(policy: &Policy, function: &Function) -> Option<Since> {
             if let ExprKind::Compare { left, right, .. } = &e.kind
                 && self.found.is_none()
             {
-                let since =
-                    |ran: &Expr, limit: &Expr| Some(Since { start: ran_since(ran)?, params: params(limit) });
+                let since = |ran: &Expr, limit: &Expr| {
+                    Some(Since { start: ran_since(ran)?, params: params(self.policy, limit) })
+                };
                 self.found = since(left, right).or_else(|| since(right, left));
             }
             walk_expr(self, e);
@@ -178,17 +179,24 @@ fn since(policy: &Policy, function: &Function) -> Option<Since> {
     find.found
 }
 
-fn params(e: &Expr) -> BTreeSet<ParamId> {
-    struct Find(BTreeSet<ParamId>);
-    impl Visitor for Find {
+/// The parameters in an expression and the functions that it calls.
+fn params(policy: &Policy, e: &Expr) -> BTreeSet<ParamId> {
+    struct Find<'p> {
+        policy: &'p Policy,
+        found: BTreeSet<ParamId>,
+    }
+    impl Visitor for Find<'_> {
         fn expr(&mut self, e: &Expr) {
             if let ExprKind::Param(id) = e.kind {
-                self.0.insert(id);
+                self.found.insert(id);
             }
             walk_expr(self, e);
         }
+        fn call(&mut self, function: FunctionId, _args: &[Expr]) {
+            walk_block(self, &self.policy.function(function).body);
+        }
     }
-    let mut find = Find(BTreeSet::new());
+    let mut find = Find { policy, found: BTreeSet::new() };
     find.expr(e);
-    find.0
+    find.found
 }
