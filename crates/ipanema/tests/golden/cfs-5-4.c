@@ -287,7 +287,8 @@ SAAKM_LOCAL void cfs_5_4_advance(saakm_t s, core_t c, thread_t t)
  */
 SAAKM_LOCAL void cfs_5_4_on_enqueue(saakm_t s, thread_t t, core_t c)
 {
-	thread_t r = saakm_current(s, c);
+	thread_t running = saakm_current(s, c);
+	thread_t r = running;
 
 	if (r != NULL) {
 		cfs_5_4_advance(s, c, r);
@@ -308,7 +309,7 @@ SAAKM_LOCAL void cfs_5_4_on_enqueue(saakm_t s, thread_t t, core_t c)
 		cfs_5_4_join(s, t, c);
 	}
 	cfs_5_4_arrive(s, t, c);
-	thread_t r2 = saakm_current(s, c);
+	thread_t r2 = running;
 
 	if (r2 != NULL) {
 		if (cfs_5_4_vruntime_now(s, r2) - cfs_5_4_thread(t)->vruntime
@@ -319,7 +320,7 @@ SAAKM_LOCAL void cfs_5_4_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:110 */
+/* cfs.ipa:111 */
 SAAKM_LOCAL void cfs_5_4_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, CFS_5_4_QUEUE_READY);
@@ -332,7 +333,7 @@ SAAKM_LOCAL void cfs_5_4_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:118 */
+/* cfs.ipa:119 */
 SAAKM_LOCAL void cfs_5_4_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -344,7 +345,7 @@ SAAKM_LOCAL void cfs_5_4_on_tick(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:126
+ * cfs.ipa:127
  * Longest turn of a thread while others wait: an equal part of the period (sched_slice, which weighs the parts).
  */
 SAAKM_LOCAL nsec_t cfs_5_4_turn(saakm_t s, core_t c)
@@ -354,7 +355,7 @@ SAAKM_LOCAL nsec_t cfs_5_4_turn(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:132
+ * cfs.ipa:133
  * Whether a tick ends t's turn: it has had all of it, or is ahead of the first thread that waits by more than it
  * (check_preempt_tick).
  */
@@ -375,28 +376,28 @@ SAAKM_LOCAL bool cfs_5_4_is_over(saakm_t s, thread_t t, core_t c)
 	return false;
 }
 
-/* cfs.ipa:139 */
+/* cfs.ipa:140 */
 SAAKM_LOCAL void cfs_5_4_on_yield(saakm_t s, thread_t t)
 {
 	cfs_5_4_charge(s, t);
 	cfs_5_4_enter_ready(s, t, saakm_core(t), CFS_5_4_REASON_NONE);
 }
 
-/* cfs.ipa:144 */
+/* cfs.ipa:145 */
 SAAKM_LOCAL void cfs_5_4_on_preempt(saakm_t s, thread_t t)
 {
 	cfs_5_4_charge(s, t);
 	cfs_5_4_stay_or_go(s, t);
 }
 
-/* cfs.ipa:149 */
+/* cfs.ipa:150 */
 SAAKM_LOCAL void cfs_5_4_on_block(saakm_t s, thread_t t)
 {
 	cfs_5_4_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:155 */
+/* cfs.ipa:156 */
 SAAKM_LOCAL void cfs_5_4_on_terminate(saakm_t s, thread_t t)
 {
 	cfs_5_4_charge(s, t);
@@ -408,7 +409,7 @@ SAAKM_LOCAL void cfs_5_4_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:167
+ * cfs.ipa:168
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -417,7 +418,7 @@ SAAKM_SHARED_1(int64_t, cfs_5_4_recent, core_t, c)
 	return saakm_has(saakm_idle(s), c) ? cfs_5_4_idle_load(s, c) : cfs_5_4_busy_load(s, c);
 }
 
-/* cfs.ipa:171 */
+/* cfs.ipa:172 */
 SAAKM_LOCAL int64_t cfs_5_4_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -426,7 +427,7 @@ SAAKM_LOCAL int64_t cfs_5_4_busy_load(saakm_t s, core_t c)
 				cfs_5_4_state(s)->half_life);
 }
 
-/* cfs.ipa:175 */
+/* cfs.ipa:176 */
 SAAKM_LOCAL int64_t cfs_5_4_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), cfs_5_4_refresh_of(s, c));
@@ -435,7 +436,7 @@ SAAKM_LOCAL int64_t cfs_5_4_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:181
+ * cfs.ipa:182
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t cfs_5_4_rest(saakm_t s, core_t c, nsec_t at)
@@ -446,7 +447,7 @@ SAAKM_LOCAL int64_t cfs_5_4_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:186
+ * cfs.ipa:187
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t cfs_5_4_refresh_of(saakm_t s, core_t c)
@@ -457,7 +458,7 @@ SAAKM_LOCAL nsec_t cfs_5_4_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:191
+ * cfs.ipa:192
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void cfs_5_4_update(saakm_t s, core_t c)
@@ -470,14 +471,14 @@ SAAKM_LOCAL void cfs_5_4_update(saakm_t s, core_t c)
 	cfs_5_4_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:198 */
+/* cfs.ipa:199 */
 SAAKM_LOCAL int64_t cfs_5_4_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + cfs_5_4_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:203
+ * cfs.ipa:204
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void cfs_5_4_join(saakm_t s, thread_t t, core_t c)
@@ -486,7 +487,7 @@ SAAKM_LOCAL void cfs_5_4_join(saakm_t s, thread_t t, core_t c)
 	cfs_5_4_core(s, c)->joining += cfs_5_4_thread(t)->util;
 }
 
-/* cfs.ipa:208 */
+/* cfs.ipa:209 */
 SAAKM_LOCAL void cfs_5_4_on_enter_idle(saakm_t s, core_t c)
 {
 	cfs_5_4_core(s, c)->past = cfs_5_4_joined(s, c, cfs_5_4_busy_load(s, c));
@@ -494,7 +495,7 @@ SAAKM_LOCAL void cfs_5_4_on_enter_idle(saakm_t s, core_t c)
 	cfs_5_4_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:214 */
+/* cfs.ipa:215 */
 SAAKM_LOCAL void cfs_5_4_on_exit_idle(saakm_t s, core_t c)
 {
 	cfs_5_4_core(s, c)->roomy = saakm_now(s);
@@ -509,7 +510,7 @@ SAAKM_LOCAL void cfs_5_4_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:270
+ * cfs.ipa:271
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t cfs_5_4_pressure(saakm_t s, core_t c)
@@ -517,7 +518,7 @@ SAAKM_LOCAL int64_t cfs_5_4_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : cfs_5_4_recent(s, c);
 }
 
-/* cfs.ipa:274 */
+/* cfs.ipa:275 */
 SAAKM_SHARED_1(int64_t, cfs_5_4_load_of, domain_t, d)
 {
 	int64_t sum = 0;
@@ -530,7 +531,7 @@ SAAKM_SHARED_1(int64_t, cfs_5_4_load_of, domain_t, d)
 }
 
 /*
- * cfs.ipa:300
+ * cfs.ipa:301
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -572,7 +573,7 @@ SAAKM_SHARED_3(core_t, cfs_5_4_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:320
+ * cfs.ipa:321
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -677,7 +678,7 @@ SAAKM_LOCAL core_t cfs_5_4_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:340
+ * cfs.ipa:341
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -698,7 +699,7 @@ SAAKM_LOCAL core_t cfs_5_4_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:361
+ * cfs.ipa:362
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t cfs_5_4_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -734,7 +735,7 @@ SAAKM_LOCAL core_t cfs_5_4_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:376
+ * cfs.ipa:377
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t cfs_5_4_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -779,7 +780,7 @@ SAAKM_LOCAL core_t cfs_5_4_search(saakm_t s, thread_t t, core_t target, core_t w
 }
 
 /*
- * cfs.ipa:387
+ * cfs.ipa:388
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, cfs_5_4_fallback, thread_t, t, core_t, c)
@@ -794,20 +795,20 @@ SAAKM_SHARED_2(core_t, cfs_5_4_fallback, thread_t, t, core_t, c)
 	return choice;
 }
 
-/* cfs.ipa:391 */
+/* cfs.ipa:392 */
 SAAKM_LOCAL void cfs_5_4_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	cfs_5_4_enter_ready(s, t, cfs_5_4_choose_fork(s, t, parent), CFS_5_4_REASON_CFS);
 }
 
-/* cfs.ipa:395 */
+/* cfs.ipa:396 */
 SAAKM_LOCAL void cfs_5_4_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	cfs_5_4_enter_ready(s, t, cfs_5_4_choose_wakeup(s, t, waker), CFS_5_4_REASON_CFS);
 }
 
 /*
- * cfs.ipa:402
+ * cfs.ipa:403
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, cfs_5_4_crowded, domain_t, die)
@@ -822,7 +823,7 @@ SAAKM_SHARED_1(bool, cfs_5_4_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:407
+ * cfs.ipa:408
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, cfs_5_4_weight_of, core_t, c)
@@ -845,7 +846,7 @@ SAAKM_SHARED_1(int64_t, cfs_5_4_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:414
+ * cfs.ipa:415
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool cfs_5_4_hot(saakm_t s, thread_t t, core_t dst)
@@ -857,7 +858,7 @@ SAAKM_LOCAL bool cfs_5_4_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:421 */
+/* cfs.ipa:422 */
 SAAKM_SHARED_2(bool, cfs_5_4_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -865,7 +866,7 @@ SAAKM_SHARED_2(bool, cfs_5_4_pull_can_steal_core, core_t, dst, core_t, src)
 				|| cfs_5_4_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:424 */
+/* cfs.ipa:425 */
 SAAKM_SHARED_2(int64_t, cfs_5_4_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -873,7 +874,7 @@ SAAKM_SHARED_2(int64_t, cfs_5_4_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:425 */
+/* cfs.ipa:426 */
 SAAKM_SHARED_3(bool, cfs_5_4_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !cfs_5_4_hot(s, t, dst)
@@ -881,13 +882,13 @@ SAAKM_SHARED_3(bool, cfs_5_4_pull_steal_thread, core_t, dst, thread_t, t, memo_t
 			- SAAKM_MEMO_VALUE(memo, 1, cfs_5_4_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* cfs.ipa:428 */
+/* cfs.ipa:429 */
 SAAKM_SHARED_2(bool, cfs_5_4_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= cfs_5_4_core(s, dst)->budget;
 }
 
-/* cfs.ipa:429 */
+/* cfs.ipa:430 */
 SAAKM_LOCAL void cfs_5_4_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_5_4_core(s, dst)->failures = 0;
@@ -895,7 +896,7 @@ SAAKM_LOCAL void cfs_5_4_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:420
+ * cfs.ipa:421
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(cfs_5_4_pull, dst, from)
@@ -951,7 +952,7 @@ SAAKM_STEAL(cfs_5_4_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:438 */
+/* cfs.ipa:439 */
 SAAKM_SHARED_2(bool, cfs_5_4_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -960,7 +961,7 @@ SAAKM_SHARED_2(bool, cfs_5_4_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& cfs_5_4_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:439 */
+/* cfs.ipa:440 */
 SAAKM_SHARED_2(int64_t, cfs_5_4_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -968,7 +969,7 @@ SAAKM_SHARED_2(int64_t, cfs_5_4_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:440 */
+/* cfs.ipa:441 */
 SAAKM_SHARED_3(bool, cfs_5_4_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst)
@@ -976,7 +977,7 @@ SAAKM_SHARED_3(bool, cfs_5_4_rotate_steal_thread, core_t, dst, thread_t, t, memo
 			> SAAKM_MEMO_VALUE(memo, 1, cfs_5_4_weight_of(s, dst)) * 117;
 }
 
-/* cfs.ipa:443 */
+/* cfs.ipa:444 */
 SAAKM_SHARED_2(bool, cfs_5_4_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -985,7 +986,7 @@ SAAKM_SHARED_2(bool, cfs_5_4_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:444 */
+/* cfs.ipa:445 */
 SAAKM_LOCAL void cfs_5_4_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	cfs_5_4_core(s, dst)->failures = 0;
@@ -993,7 +994,7 @@ SAAKM_LOCAL void cfs_5_4_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:437
+ * cfs.ipa:438
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -1050,7 +1051,7 @@ SAAKM_STEAL(cfs_5_4_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:450 */
+/* cfs.ipa:451 */
 SAAKM_LOCAL void cfs_5_4_on_newly_idle(saakm_t s, core_t c)
 {
 	if (cfs_5_4_core(s, c)->usual_idle < cfs_5_4_state(s)->migration_cost) {
@@ -1067,7 +1068,7 @@ SAAKM_LOCAL void cfs_5_4_on_newly_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:457
+ * cfs.ipa:458
  * c pulls at most this many threads.
  */
 SAAKM_LOCAL void cfs_5_4_gather(saakm_t s, core_t c, set_t from, int64_t most)
@@ -1076,7 +1077,7 @@ SAAKM_LOCAL void cfs_5_4_gather(saakm_t s, core_t c, set_t from, int64_t most)
 	cfs_5_4_pull(s, c, from);
 }
 
-/* cfs.ipa:462 */
+/* cfs.ipa:463 */
 SAAKM_LOCAL void cfs_5_4_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -1099,7 +1100,7 @@ SAAKM_LOCAL void cfs_5_4_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:473
+ * cfs.ipa:474
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1143,7 +1144,7 @@ SAAKM_LOCAL void cfs_5_4_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:490
+ * cfs.ipa:491
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1176,7 +1177,7 @@ SAAKM_LOCAL void cfs_5_4_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:507
+ * cfs.ipa:508
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t cfs_5_4_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -1193,7 +1194,7 @@ SAAKM_LOCAL core_t cfs_5_4_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:513
+ * cfs.ipa:514
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t cfs_5_4_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -1234,7 +1235,7 @@ SAAKM_LOCAL core_t cfs_5_4_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:524
+ * cfs.ipa:525
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void cfs_5_4_stay_or_go(saakm_t s, thread_t t)

@@ -321,7 +321,7 @@ SAAKM_LOCAL void eevdf_charge(saakm_t s, thread_t t)
 	eevdf_observe(s, saakm_core(t), saakm_nr_ready(s, saakm_core(t)) + 1);
 }
 
-/* cfs.ipa:155 */
+/* cfs.ipa:156 */
 SAAKM_LOCAL void eevdf_on_terminate(saakm_t s, thread_t t)
 {
 	eevdf_charge(s, t);
@@ -334,7 +334,7 @@ SAAKM_LOCAL void eevdf_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:167
+ * cfs.ipa:168
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -343,7 +343,7 @@ SAAKM_SHARED_1(int64_t, eevdf_recent, core_t, c)
 	return saakm_has(saakm_idle(s), c) ? eevdf_idle_load(s, c) : eevdf_busy_load(s, c);
 }
 
-/* cfs.ipa:171 */
+/* cfs.ipa:172 */
 SAAKM_LOCAL int64_t eevdf_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -351,7 +351,7 @@ SAAKM_LOCAL int64_t eevdf_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - eevdf_core(s, c)->since, eevdf_state(s)->half_life);
 }
 
-/* cfs.ipa:175 */
+/* cfs.ipa:176 */
 SAAKM_LOCAL int64_t eevdf_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), eevdf_refresh_of(s, c));
@@ -359,7 +359,7 @@ SAAKM_LOCAL int64_t eevdf_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:181
+ * cfs.ipa:182
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t eevdf_rest(saakm_t s, core_t c, nsec_t at)
@@ -370,7 +370,7 @@ SAAKM_LOCAL int64_t eevdf_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:186
+ * cfs.ipa:187
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t eevdf_refresh_of(saakm_t s, core_t c)
@@ -381,7 +381,7 @@ SAAKM_LOCAL nsec_t eevdf_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:191
+ * cfs.ipa:192
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void eevdf_update(saakm_t s, core_t c)
@@ -394,14 +394,14 @@ SAAKM_LOCAL void eevdf_update(saakm_t s, core_t c)
 	eevdf_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:198 */
+/* cfs.ipa:199 */
 SAAKM_LOCAL int64_t eevdf_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + eevdf_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:203
+ * cfs.ipa:204
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void eevdf_join(saakm_t s, thread_t t, core_t c)
@@ -410,7 +410,7 @@ SAAKM_LOCAL void eevdf_join(saakm_t s, thread_t t, core_t c)
 	eevdf_core(s, c)->joining += eevdf_thread(t)->util;
 }
 
-/* cfs.ipa:208 */
+/* cfs.ipa:209 */
 SAAKM_LOCAL void eevdf_on_enter_idle(saakm_t s, core_t c)
 {
 	eevdf_core(s, c)->past = eevdf_joined(s, c, eevdf_busy_load(s, c));
@@ -418,7 +418,7 @@ SAAKM_LOCAL void eevdf_on_enter_idle(saakm_t s, core_t c)
 	eevdf_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:214 */
+/* cfs.ipa:215 */
 SAAKM_LOCAL void eevdf_on_exit_idle(saakm_t s, core_t c)
 {
 	eevdf_core(s, c)->roomy = saakm_now(s);
@@ -433,7 +433,7 @@ SAAKM_LOCAL void eevdf_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:224
+ * cfs.ipa:225
  * The average of what was `from` and has been `to` for this long.
  */
 SAAKM_LOCAL int64_t eevdf_blend(saakm_t s, int64_t from, int64_t to, nsec_t lasted)
@@ -442,7 +442,7 @@ SAAKM_LOCAL int64_t eevdf_blend(saakm_t s, int64_t from, int64_t to, nsec_t last
 			: to - saakm_decay(to - from, lasted, eevdf_state(s)->half_life);
 }
 
-/* cfs.ipa:230 */
+/* cfs.ipa:231 */
 SAAKM_LOCAL int64_t eevdf_demand_now(saakm_t s, thread_t t)
 {
 	return eevdf_blend(s, eevdf_thread(t)->demand, eevdf_thread(t)->asleep ? 0LL : 65536LL,
@@ -450,7 +450,7 @@ SAAKM_LOCAL int64_t eevdf_demand_now(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:235
+ * cfs.ipa:236
  * Called before t starts or ends to be runnable.
  */
 SAAKM_LOCAL void eevdf_watch(saakm_t s, thread_t t)
@@ -459,7 +459,7 @@ SAAKM_LOCAL void eevdf_watch(saakm_t s, thread_t t)
 	eevdf_thread(t)->seen = saakm_now(s);
 }
 
-/* cfs.ipa:240 */
+/* cfs.ipa:241 */
 SAAKM_LOCAL void eevdf_sleep(saakm_t s, thread_t t)
 {
 	(void)s;
@@ -467,7 +467,7 @@ SAAKM_LOCAL void eevdf_sleep(saakm_t s, thread_t t)
 	eevdf_thread(t)->asleep = true;
 }
 
-/* cfs.ipa:244 */
+/* cfs.ipa:245 */
 SAAKM_LOCAL int64_t eevdf_demand_of(saakm_t s, core_t c, int64_t threads)
 {
 	return eevdf_blend(s, eevdf_core(s, c)->demand, 65536LL * threads,
@@ -475,7 +475,7 @@ SAAKM_LOCAL int64_t eevdf_demand_of(saakm_t s, core_t c, int64_t threads)
 }
 
 /*
- * cfs.ipa:249
+ * cfs.ipa:250
  * Called before the number of runnable threads of c changes from this one.
  */
 SAAKM_LOCAL void eevdf_observe(saakm_t s, core_t c, int64_t threads)
@@ -485,7 +485,7 @@ SAAKM_LOCAL void eevdf_observe(saakm_t s, core_t c, int64_t threads)
 }
 
 /*
- * cfs.ipa:255
+ * cfs.ipa:256
  * t becomes runnable on c. Its part of the average comes with it (attach_entity_load_avg).
  */
 SAAKM_LOCAL void eevdf_arrive(saakm_t s, thread_t t, core_t c)
@@ -505,14 +505,14 @@ SAAKM_LOCAL void eevdf_arrive(saakm_t s, thread_t t, core_t c)
 	eevdf_thread(t)->home = c;
 }
 
-/* cfs.ipa:265 */
+/* cfs.ipa:266 */
 SAAKM_LOCAL void eevdf_leave(saakm_t s, thread_t t, core_t c)
 {
 	eevdf_core(s, c)->demand -= saakm_min(eevdf_thread(t)->demand, eevdf_core(s, c)->demand);
 }
 
 /*
- * cfs.ipa:270
+ * cfs.ipa:271
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t eevdf_pressure(saakm_t s, core_t c)
@@ -520,7 +520,7 @@ SAAKM_LOCAL int64_t eevdf_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : eevdf_recent(s, c);
 }
 
-/* cfs.ipa:274 */
+/* cfs.ipa:275 */
 SAAKM_SHARED_1(int64_t, eevdf_load_of, domain_t, d)
 {
 	int64_t sum = 0;
@@ -533,7 +533,7 @@ SAAKM_SHARED_1(int64_t, eevdf_load_of, domain_t, d)
 }
 
 /*
- * cfs.ipa:281
+ * cfs.ipa:282
  * Number of idle cores of d that t may run on.
  */
 SAAKM_SHARED_2(int64_t, eevdf_idle_in, thread_t, t, domain_t, d)
@@ -543,7 +543,7 @@ SAAKM_SHARED_2(int64_t, eevdf_idle_in, thread_t, t, domain_t, d)
 }
 
 /*
- * cfs.ipa:286
+ * cfs.ipa:287
  * The group with the least rank is the idlest; between equals, the one with the least load.
  */
 SAAKM_LOCAL int64_t eevdf_rank(saakm_t s, thread_t t, domain_t d)
@@ -552,7 +552,7 @@ SAAKM_LOCAL int64_t eevdf_rank(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:292
+ * cfs.ipa:293
  * True if t leaves the group `own` for the group `other` (find_idlest_group). If no core is idle
  * in either, load decides, with a margin.
  */
@@ -567,7 +567,7 @@ SAAKM_LOCAL bool eevdf_leaves(saakm_t s, thread_t t, domain_t own, domain_t othe
 }
 
 /*
- * cfs.ipa:300
+ * cfs.ipa:301
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -609,7 +609,7 @@ SAAKM_SHARED_3(core_t, eevdf_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:320
+ * cfs.ipa:321
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -714,7 +714,7 @@ SAAKM_LOCAL core_t eevdf_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:340
+ * cfs.ipa:341
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -735,7 +735,7 @@ SAAKM_LOCAL core_t eevdf__cfs_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:351
+ * cfs.ipa:352
  * Load that a wake-up compares. It changes slowly: a core with more threads than usual keeps its own.
  */
 SAAKM_LOCAL int64_t eevdf_weigh(saakm_t s, core_t c)
@@ -744,7 +744,7 @@ SAAKM_LOCAL int64_t eevdf_weigh(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:356
+ * cfs.ipa:357
  * What a sleeping thread is of that (task_h_load).
  */
 SAAKM_LOCAL int64_t eevdf_part(saakm_t s, thread_t t)
@@ -753,7 +753,7 @@ SAAKM_LOCAL int64_t eevdf_part(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:361
+ * cfs.ipa:362
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t eevdf_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -789,7 +789,7 @@ SAAKM_LOCAL core_t eevdf_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:387
+ * cfs.ipa:388
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, eevdf_fallback, thread_t, t, core_t, c)
@@ -804,20 +804,20 @@ SAAKM_SHARED_2(core_t, eevdf_fallback, thread_t, t, core_t, c)
 	return choice;
 }
 
-/* cfs.ipa:391 */
+/* cfs.ipa:392 */
 SAAKM_LOCAL void eevdf_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	eevdf_enter_ready(s, t, eevdf_choose_fork(s, t, parent), EEVDF_REASON_CFS);
 }
 
-/* cfs.ipa:395 */
+/* cfs.ipa:396 */
 SAAKM_LOCAL void eevdf__cfs_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	eevdf_enter_ready(s, t, eevdf_choose_wakeup(s, t, waker), EEVDF_REASON_CFS);
 }
 
 /*
- * cfs.ipa:402
+ * cfs.ipa:403
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, eevdf_crowded, domain_t, die)
@@ -832,7 +832,7 @@ SAAKM_SHARED_1(bool, eevdf_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:407
+ * cfs.ipa:408
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, eevdf_weight_of, core_t, c)
@@ -855,7 +855,7 @@ SAAKM_SHARED_1(int64_t, eevdf_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:414
+ * cfs.ipa:415
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool eevdf_hot(saakm_t s, thread_t t, core_t dst)
@@ -867,7 +867,7 @@ SAAKM_LOCAL bool eevdf_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:438 */
+/* cfs.ipa:439 */
 SAAKM_SHARED_2(bool, eevdf_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -876,7 +876,7 @@ SAAKM_SHARED_2(bool, eevdf_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& eevdf_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:439 */
+/* cfs.ipa:440 */
 SAAKM_SHARED_2(int64_t, eevdf_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -884,7 +884,7 @@ SAAKM_SHARED_2(int64_t, eevdf_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:440 */
+/* cfs.ipa:441 */
 SAAKM_SHARED_3(bool, eevdf_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst)
@@ -892,7 +892,7 @@ SAAKM_SHARED_3(bool, eevdf_rotate_steal_thread, core_t, dst, thread_t, t, memo_t
 			> SAAKM_MEMO_VALUE(memo, 1, eevdf_weight_of(s, dst)) * 117;
 }
 
-/* cfs.ipa:443 */
+/* cfs.ipa:444 */
 SAAKM_SHARED_2(bool, eevdf_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -901,7 +901,7 @@ SAAKM_SHARED_2(bool, eevdf_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:444 */
+/* cfs.ipa:445 */
 SAAKM_LOCAL void eevdf_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	eevdf_core(s, dst)->failures = 0;
@@ -909,7 +909,7 @@ SAAKM_LOCAL void eevdf_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:437
+ * cfs.ipa:438
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -967,7 +967,7 @@ SAAKM_STEAL(eevdf_rotate, dst, from)
 }
 
 /*
- * cfs.ipa:457
+ * cfs.ipa:458
  * c pulls at most this many threads.
  */
 SAAKM_LOCAL void eevdf_gather(saakm_t s, core_t c, set_t from, int64_t most)
@@ -976,7 +976,7 @@ SAAKM_LOCAL void eevdf_gather(saakm_t s, core_t c, set_t from, int64_t most)
 	eevdf_pull(s, c, from);
 }
 
-/* cfs.ipa:462 */
+/* cfs.ipa:463 */
 SAAKM_LOCAL void eevdf_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -999,7 +999,7 @@ SAAKM_LOCAL void eevdf_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:473
+ * cfs.ipa:474
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1043,7 +1043,7 @@ SAAKM_LOCAL void eevdf_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:490
+ * cfs.ipa:491
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1076,7 +1076,7 @@ SAAKM_LOCAL void eevdf_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:507
+ * cfs.ipa:508
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t eevdf_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -1093,7 +1093,7 @@ SAAKM_LOCAL core_t eevdf_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:513
+ * cfs.ipa:514
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t eevdf_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -1134,7 +1134,7 @@ SAAKM_LOCAL core_t eevdf_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:524
+ * cfs.ipa:525
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void eevdf_stay_or_go(saakm_t s, thread_t t)

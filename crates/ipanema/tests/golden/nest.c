@@ -395,7 +395,8 @@ SAAKM_LOCAL void nest_advance(saakm_t s, core_t c, thread_t t)
  */
 SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
 {
-	thread_t r = saakm_current(s, c);
+	thread_t running = saakm_current(s, c);
+	thread_t r = running;
 
 	if (r != NULL) {
 		nest_advance(s, c, r);
@@ -415,7 +416,7 @@ SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
 		nest_join(s, t, c);
 	}
 	nest_arrive(s, t, c);
-	thread_t r2 = saakm_current(s, c);
+	thread_t r2 = running;
 
 	if (r2 != NULL) {
 		if (nest_vruntime_now(s, r2) - nest_thread(t)->vruntime
@@ -426,7 +427,7 @@ SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:110 */
+/* cfs.ipa:111 */
 SAAKM_LOCAL void nest_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, NEST_QUEUE_READY);
@@ -439,7 +440,7 @@ SAAKM_LOCAL void nest_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:118 */
+/* cfs.ipa:119 */
 SAAKM_LOCAL void nest_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -451,7 +452,7 @@ SAAKM_LOCAL void nest_on_tick(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:126
+ * cfs.ipa:127
  * Longest turn of a thread while others wait: an equal part of the period (sched_slice, which weighs the parts).
  */
 SAAKM_LOCAL nsec_t nest_turn(saakm_t s, core_t c)
@@ -461,7 +462,7 @@ SAAKM_LOCAL nsec_t nest_turn(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:132
+ * cfs.ipa:133
  * Whether a tick ends t's turn: it has had all of it, or is ahead of the first thread that waits by more than it
  * (check_preempt_tick).
  */
@@ -481,21 +482,21 @@ SAAKM_LOCAL bool nest_is_over(saakm_t s, thread_t t, core_t c)
 	return false;
 }
 
-/* cfs.ipa:139 */
+/* cfs.ipa:140 */
 SAAKM_LOCAL void nest_on_yield(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_enter_ready(s, t, saakm_core(t), NEST_REASON_NONE);
 }
 
-/* cfs.ipa:144 */
+/* cfs.ipa:145 */
 SAAKM_LOCAL void nest_on_preempt(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
 	nest_stay_or_go(s, t);
 }
 
-/* cfs.ipa:149 */
+/* cfs.ipa:150 */
 SAAKM_LOCAL void nest__cfs_on_block(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
@@ -503,7 +504,7 @@ SAAKM_LOCAL void nest__cfs_on_block(saakm_t s, thread_t t)
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:155 */
+/* cfs.ipa:156 */
 SAAKM_LOCAL void nest__cfs_on_terminate(saakm_t s, thread_t t)
 {
 	nest_charge(s, t);
@@ -516,7 +517,7 @@ SAAKM_LOCAL void nest__cfs_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:167
+ * cfs.ipa:168
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -525,7 +526,7 @@ SAAKM_SHARED_1(int64_t, nest_recent, core_t, c)
 	return saakm_has(saakm_idle(s), c) ? nest_idle_load(s, c) : nest_busy_load(s, c);
 }
 
-/* cfs.ipa:171 */
+/* cfs.ipa:172 */
 SAAKM_LOCAL int64_t nest_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -533,7 +534,7 @@ SAAKM_LOCAL int64_t nest_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - nest_core(s, c)->since, nest_state(s)->half_life);
 }
 
-/* cfs.ipa:175 */
+/* cfs.ipa:176 */
 SAAKM_LOCAL int64_t nest_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), nest_refresh_of(s, c));
@@ -541,7 +542,7 @@ SAAKM_LOCAL int64_t nest_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:181
+ * cfs.ipa:182
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t nest_rest(saakm_t s, core_t c, nsec_t at)
@@ -552,7 +553,7 @@ SAAKM_LOCAL int64_t nest_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:186
+ * cfs.ipa:187
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t nest_refresh_of(saakm_t s, core_t c)
@@ -563,7 +564,7 @@ SAAKM_LOCAL nsec_t nest_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:191
+ * cfs.ipa:192
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void nest_update(saakm_t s, core_t c)
@@ -576,14 +577,14 @@ SAAKM_LOCAL void nest_update(saakm_t s, core_t c)
 	nest_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:198 */
+/* cfs.ipa:199 */
 SAAKM_LOCAL int64_t nest_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + nest_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:203
+ * cfs.ipa:204
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void nest_join(saakm_t s, thread_t t, core_t c)
@@ -592,7 +593,7 @@ SAAKM_LOCAL void nest_join(saakm_t s, thread_t t, core_t c)
 	nest_core(s, c)->joining += nest_thread(t)->util;
 }
 
-/* cfs.ipa:208 */
+/* cfs.ipa:209 */
 SAAKM_LOCAL void nest_on_enter_idle(saakm_t s, core_t c)
 {
 	nest_core(s, c)->past = nest_joined(s, c, nest_busy_load(s, c));
@@ -600,7 +601,7 @@ SAAKM_LOCAL void nest_on_enter_idle(saakm_t s, core_t c)
 	nest_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:214 */
+/* cfs.ipa:215 */
 SAAKM_LOCAL void nest_on_exit_idle(saakm_t s, core_t c)
 {
 	nest_core(s, c)->roomy = saakm_now(s);
@@ -615,7 +616,7 @@ SAAKM_LOCAL void nest_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:224
+ * cfs.ipa:225
  * The average of what was `from` and has been `to` for this long.
  */
 SAAKM_LOCAL int64_t nest_blend(saakm_t s, int64_t from, int64_t to, nsec_t lasted)
@@ -624,7 +625,7 @@ SAAKM_LOCAL int64_t nest_blend(saakm_t s, int64_t from, int64_t to, nsec_t laste
 			: to - saakm_decay(to - from, lasted, nest_state(s)->half_life);
 }
 
-/* cfs.ipa:230 */
+/* cfs.ipa:231 */
 SAAKM_LOCAL int64_t nest_demand_now(saakm_t s, thread_t t)
 {
 	return nest_blend(s, nest_thread(t)->demand, nest_thread(t)->asleep ? 0LL : 65536LL,
@@ -632,7 +633,7 @@ SAAKM_LOCAL int64_t nest_demand_now(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:235
+ * cfs.ipa:236
  * Called before t starts or ends to be runnable.
  */
 SAAKM_LOCAL void nest_watch(saakm_t s, thread_t t)
@@ -641,7 +642,7 @@ SAAKM_LOCAL void nest_watch(saakm_t s, thread_t t)
 	nest_thread(t)->seen = saakm_now(s);
 }
 
-/* cfs.ipa:240 */
+/* cfs.ipa:241 */
 SAAKM_LOCAL void nest_sleep(saakm_t s, thread_t t)
 {
 	(void)s;
@@ -649,7 +650,7 @@ SAAKM_LOCAL void nest_sleep(saakm_t s, thread_t t)
 	nest_thread(t)->asleep = true;
 }
 
-/* cfs.ipa:244 */
+/* cfs.ipa:245 */
 SAAKM_LOCAL int64_t nest_demand_of(saakm_t s, core_t c, int64_t threads)
 {
 	return nest_blend(s, nest_core(s, c)->demand, 65536LL * threads,
@@ -657,7 +658,7 @@ SAAKM_LOCAL int64_t nest_demand_of(saakm_t s, core_t c, int64_t threads)
 }
 
 /*
- * cfs.ipa:249
+ * cfs.ipa:250
  * Called before the number of runnable threads of c changes from this one.
  */
 SAAKM_LOCAL void nest_observe(saakm_t s, core_t c, int64_t threads)
@@ -667,7 +668,7 @@ SAAKM_LOCAL void nest_observe(saakm_t s, core_t c, int64_t threads)
 }
 
 /*
- * cfs.ipa:255
+ * cfs.ipa:256
  * t becomes runnable on c. Its part of the average comes with it (attach_entity_load_avg).
  */
 SAAKM_LOCAL void nest_arrive(saakm_t s, thread_t t, core_t c)
@@ -687,14 +688,14 @@ SAAKM_LOCAL void nest_arrive(saakm_t s, thread_t t, core_t c)
 	nest_thread(t)->home = c;
 }
 
-/* cfs.ipa:265 */
+/* cfs.ipa:266 */
 SAAKM_LOCAL void nest_leave(saakm_t s, thread_t t, core_t c)
 {
 	nest_core(s, c)->demand -= saakm_min(nest_thread(t)->demand, nest_core(s, c)->demand);
 }
 
 /*
- * cfs.ipa:270
+ * cfs.ipa:271
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t nest_pressure(saakm_t s, core_t c)
@@ -702,7 +703,7 @@ SAAKM_LOCAL int64_t nest_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : nest_recent(s, c);
 }
 
-/* cfs.ipa:274 */
+/* cfs.ipa:275 */
 SAAKM_SHARED_1(int64_t, nest_load_of, domain_t, d)
 {
 	int64_t sum = 0;
@@ -715,7 +716,7 @@ SAAKM_SHARED_1(int64_t, nest_load_of, domain_t, d)
 }
 
 /*
- * cfs.ipa:281
+ * cfs.ipa:282
  * Number of idle cores of d that t may run on.
  */
 SAAKM_SHARED_2(int64_t, nest_idle_in, thread_t, t, domain_t, d)
@@ -725,7 +726,7 @@ SAAKM_SHARED_2(int64_t, nest_idle_in, thread_t, t, domain_t, d)
 }
 
 /*
- * cfs.ipa:286
+ * cfs.ipa:287
  * The group with the least rank is the idlest; between equals, the one with the least load.
  */
 SAAKM_LOCAL int64_t nest_rank(saakm_t s, thread_t t, domain_t d)
@@ -734,7 +735,7 @@ SAAKM_LOCAL int64_t nest_rank(saakm_t s, thread_t t, domain_t d)
 }
 
 /*
- * cfs.ipa:292
+ * cfs.ipa:293
  * True if t leaves the group `own` for the group `other` (find_idlest_group). If no core is idle
  * in either, load decides, with a margin.
  */
@@ -749,7 +750,7 @@ SAAKM_LOCAL bool nest_leaves(saakm_t s, thread_t t, domain_t own, domain_t other
 }
 
 /*
- * cfs.ipa:300
+ * cfs.ipa:301
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -791,7 +792,7 @@ SAAKM_SHARED_3(core_t, nest_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:309
+ * cfs.ipa:310
  * False if t stays on the node of c whatever the others are like: while that has an idle core.
  */
 SAAKM_LOCAL bool nest_may_leave_node(saakm_t s, thread_t t, core_t c)
@@ -800,7 +801,7 @@ SAAKM_LOCAL bool nest_may_leave_node(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:314
+ * cfs.ipa:315
  * True if t leaves the node of c for node d.
  */
 SAAKM_LOCAL bool nest_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
@@ -809,7 +810,7 @@ SAAKM_LOCAL bool nest_leaves_node(saakm_t s, thread_t t, core_t c, domain_t d)
 }
 
 /*
- * cfs.ipa:320
+ * cfs.ipa:321
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -914,7 +915,7 @@ SAAKM_LOCAL core_t nest_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:340
+ * cfs.ipa:341
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -935,7 +936,7 @@ SAAKM_LOCAL core_t nest_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:351
+ * cfs.ipa:352
  * Load that a wake-up compares. It changes slowly: a core with more threads than usual keeps its own.
  */
 SAAKM_LOCAL int64_t nest_weigh(saakm_t s, core_t c)
@@ -944,7 +945,7 @@ SAAKM_LOCAL int64_t nest_weigh(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:356
+ * cfs.ipa:357
  * What a sleeping thread is of that (task_h_load).
  */
 SAAKM_LOCAL int64_t nest_part(saakm_t s, thread_t t)
@@ -953,7 +954,7 @@ SAAKM_LOCAL int64_t nest_part(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:361
+ * cfs.ipa:362
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -989,7 +990,7 @@ SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:376
+ * cfs.ipa:377
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t nest_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -1033,7 +1034,7 @@ SAAKM_LOCAL core_t nest_search(saakm_t s, thread_t t, core_t target, core_t wake
 }
 
 /*
- * cfs.ipa:387
+ * cfs.ipa:388
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, nest_fallback, thread_t, t, core_t, c)
@@ -1049,7 +1050,7 @@ SAAKM_SHARED_2(core_t, nest_fallback, thread_t, t, core_t, c)
 }
 
 /*
- * cfs.ipa:402
+ * cfs.ipa:403
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, nest_crowded, domain_t, die)
@@ -1064,7 +1065,7 @@ SAAKM_SHARED_1(bool, nest_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:407
+ * cfs.ipa:408
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, nest_weight_of, core_t, c)
@@ -1087,7 +1088,7 @@ SAAKM_SHARED_1(int64_t, nest_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:414
+ * cfs.ipa:415
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool nest_hot(saakm_t s, thread_t t, core_t dst)
@@ -1099,7 +1100,7 @@ SAAKM_LOCAL bool nest_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:421 */
+/* cfs.ipa:422 */
 SAAKM_SHARED_2(bool, nest_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -1107,7 +1108,7 @@ SAAKM_SHARED_2(bool, nest_pull_can_steal_core, core_t, dst, core_t, src)
 				|| nest_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:424 */
+/* cfs.ipa:425 */
 SAAKM_SHARED_2(int64_t, nest_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -1115,7 +1116,7 @@ SAAKM_SHARED_2(int64_t, nest_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:425 */
+/* cfs.ipa:426 */
 SAAKM_SHARED_3(bool, nest_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !nest_hot(s, t, dst)
@@ -1123,13 +1124,13 @@ SAAKM_SHARED_3(bool, nest_pull_steal_thread, core_t, dst, thread_t, t, memo_t, m
 			- SAAKM_MEMO_VALUE(memo, 1, nest_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* cfs.ipa:428 */
+/* cfs.ipa:429 */
 SAAKM_SHARED_2(bool, nest_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= nest_core(s, dst)->budget;
 }
 
-/* cfs.ipa:429 */
+/* cfs.ipa:430 */
 SAAKM_LOCAL void nest_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	nest_core(s, dst)->failures = 0;
@@ -1137,7 +1138,7 @@ SAAKM_LOCAL void nest_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:420
+ * cfs.ipa:421
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(nest_pull, dst, from)
@@ -1193,7 +1194,7 @@ SAAKM_STEAL(nest_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:438 */
+/* cfs.ipa:439 */
 SAAKM_SHARED_2(bool, nest_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -1202,7 +1203,7 @@ SAAKM_SHARED_2(bool, nest_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& nest_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:439 */
+/* cfs.ipa:440 */
 SAAKM_SHARED_2(int64_t, nest_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -1210,7 +1211,7 @@ SAAKM_SHARED_2(int64_t, nest_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:440 */
+/* cfs.ipa:441 */
 SAAKM_SHARED_3(bool, nest_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst)
@@ -1218,7 +1219,7 @@ SAAKM_SHARED_3(bool, nest_rotate_steal_thread, core_t, dst, thread_t, t, memo_t,
 			> SAAKM_MEMO_VALUE(memo, 1, nest_weight_of(s, dst)) * 117;
 }
 
-/* cfs.ipa:443 */
+/* cfs.ipa:444 */
 SAAKM_SHARED_2(bool, nest_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -1227,7 +1228,7 @@ SAAKM_SHARED_2(bool, nest_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:444 */
+/* cfs.ipa:445 */
 SAAKM_LOCAL void nest_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	nest_core(s, dst)->failures = 0;
@@ -1235,7 +1236,7 @@ SAAKM_LOCAL void nest_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:437
+ * cfs.ipa:438
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -1292,7 +1293,7 @@ SAAKM_STEAL(nest_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:450 */
+/* cfs.ipa:451 */
 SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 {
 	if (nest_core(s, c)->usual_idle < nest_state(s)->migration_cost) {
@@ -1309,7 +1310,7 @@ SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:457
+ * cfs.ipa:458
  * c pulls at most this many threads.
  */
 SAAKM_LOCAL void nest_gather(saakm_t s, core_t c, set_t from, int64_t most)
@@ -1318,7 +1319,7 @@ SAAKM_LOCAL void nest_gather(saakm_t s, core_t c, set_t from, int64_t most)
 	nest_pull(s, c, from);
 }
 
-/* cfs.ipa:462 */
+/* cfs.ipa:463 */
 SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -1341,7 +1342,7 @@ SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:473
+ * cfs.ipa:474
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1385,7 +1386,7 @@ SAAKM_LOCAL void nest_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:490
+ * cfs.ipa:491
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1418,7 +1419,7 @@ SAAKM_LOCAL void nest_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:507
+ * cfs.ipa:508
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t nest_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -1435,7 +1436,7 @@ SAAKM_LOCAL core_t nest_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:513
+ * cfs.ipa:514
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t nest_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -1476,7 +1477,7 @@ SAAKM_LOCAL core_t nest_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:524
+ * cfs.ipa:525
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void nest_stay_or_go(saakm_t s, thread_t t)

@@ -278,7 +278,8 @@ SAAKM_LOCAL void slocal_advance(saakm_t s, core_t c, thread_t t)
  */
 SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
 {
-	thread_t r = saakm_current(s, c);
+	thread_t running = saakm_current(s, c);
+	thread_t r = running;
 
 	if (r != NULL) {
 		slocal_advance(s, c, r);
@@ -299,7 +300,7 @@ SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
 		slocal_join(s, t, c);
 	}
 	slocal_arrive(s, t, c);
-	thread_t r2 = saakm_current(s, c);
+	thread_t r2 = running;
 
 	if (r2 != NULL) {
 		if (slocal_vruntime_now(s, r2) - slocal_thread(t)->vruntime
@@ -310,7 +311,7 @@ SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:110 */
+/* cfs.ipa:111 */
 SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SLOCAL_QUEUE_READY);
@@ -323,7 +324,7 @@ SAAKM_LOCAL void slocal_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:118 */
+/* cfs.ipa:119 */
 SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -335,7 +336,7 @@ SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:126
+ * cfs.ipa:127
  * Longest turn of a thread while others wait: an equal part of the period (sched_slice, which weighs the parts).
  */
 SAAKM_LOCAL nsec_t slocal_turn(saakm_t s, core_t c)
@@ -345,7 +346,7 @@ SAAKM_LOCAL nsec_t slocal_turn(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:132
+ * cfs.ipa:133
  * Whether a tick ends t's turn: it has had all of it, or is ahead of the first thread that waits by more than it
  * (check_preempt_tick).
  */
@@ -365,28 +366,28 @@ SAAKM_LOCAL bool slocal_is_over(saakm_t s, thread_t t, core_t c)
 	return false;
 }
 
-/* cfs.ipa:139 */
+/* cfs.ipa:140 */
 SAAKM_LOCAL void slocal_on_yield(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_enter_ready(s, t, saakm_core(t), SLOCAL_REASON_NONE);
 }
 
-/* cfs.ipa:144 */
+/* cfs.ipa:145 */
 SAAKM_LOCAL void slocal_on_preempt(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	slocal_stay_or_go(s, t);
 }
 
-/* cfs.ipa:149 */
+/* cfs.ipa:150 */
 SAAKM_LOCAL void slocal_on_block(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:155 */
+/* cfs.ipa:156 */
 SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 {
 	slocal_charge(s, t);
@@ -398,7 +399,7 @@ SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:167
+ * cfs.ipa:168
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -407,7 +408,7 @@ SAAKM_LOCAL int64_t slocal_recent(saakm_t s, core_t c)
 	return saakm_has(saakm_idle(s), c) ? slocal_idle_load(s, c) : slocal_busy_load(s, c);
 }
 
-/* cfs.ipa:171 */
+/* cfs.ipa:172 */
 SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -416,7 +417,7 @@ SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c)
 				slocal_state(s)->half_life);
 }
 
-/* cfs.ipa:175 */
+/* cfs.ipa:176 */
 SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), slocal_refresh_of(s, c));
@@ -424,7 +425,7 @@ SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:181
+ * cfs.ipa:182
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t slocal_rest(saakm_t s, core_t c, nsec_t at)
@@ -435,7 +436,7 @@ SAAKM_LOCAL int64_t slocal_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:186
+ * cfs.ipa:187
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t slocal_refresh_of(saakm_t s, core_t c)
@@ -446,7 +447,7 @@ SAAKM_LOCAL nsec_t slocal_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:191
+ * cfs.ipa:192
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void slocal_update(saakm_t s, core_t c)
@@ -459,14 +460,14 @@ SAAKM_LOCAL void slocal_update(saakm_t s, core_t c)
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:198 */
+/* cfs.ipa:199 */
 SAAKM_LOCAL int64_t slocal_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + slocal_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:203
+ * cfs.ipa:204
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void slocal_join(saakm_t s, thread_t t, core_t c)
@@ -475,7 +476,7 @@ SAAKM_LOCAL void slocal_join(saakm_t s, thread_t t, core_t c)
 	slocal_core(s, c)->joining += slocal_thread(t)->util;
 }
 
-/* cfs.ipa:208 */
+/* cfs.ipa:209 */
 SAAKM_LOCAL void slocal_on_enter_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->past = slocal_joined(s, c, slocal_busy_load(s, c));
@@ -483,7 +484,7 @@ SAAKM_LOCAL void slocal_on_enter_idle(saakm_t s, core_t c)
 	slocal_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:214 */
+/* cfs.ipa:215 */
 SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 {
 	slocal_core(s, c)->roomy = saakm_now(s);
@@ -498,7 +499,7 @@ SAAKM_LOCAL void slocal_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:387
+ * cfs.ipa:388
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, slocal_fallback, thread_t, t, core_t, c)
@@ -514,7 +515,7 @@ SAAKM_SHARED_2(core_t, slocal_fallback, thread_t, t, core_t, c)
 }
 
 /*
- * cfs.ipa:402
+ * cfs.ipa:403
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, slocal_crowded, domain_t, die)
@@ -529,7 +530,7 @@ SAAKM_SHARED_1(bool, slocal_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:407
+ * cfs.ipa:408
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, slocal_weight_of, core_t, c)
@@ -552,7 +553,7 @@ SAAKM_SHARED_1(int64_t, slocal_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:414
+ * cfs.ipa:415
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool slocal_hot(saakm_t s, thread_t t, core_t dst)
@@ -564,7 +565,7 @@ SAAKM_LOCAL bool slocal_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:421 */
+/* cfs.ipa:422 */
 SAAKM_SHARED_2(bool, slocal_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -572,7 +573,7 @@ SAAKM_SHARED_2(bool, slocal_pull_can_steal_core, core_t, dst, core_t, src)
 				|| slocal_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:424 */
+/* cfs.ipa:425 */
 SAAKM_SHARED_2(int64_t, slocal_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -580,7 +581,7 @@ SAAKM_SHARED_2(int64_t, slocal_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:425 */
+/* cfs.ipa:426 */
 SAAKM_SHARED_3(bool, slocal_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !slocal_hot(s, t, dst)
@@ -588,13 +589,13 @@ SAAKM_SHARED_3(bool, slocal_pull_steal_thread, core_t, dst, thread_t, t, memo_t,
 			- SAAKM_MEMO_VALUE(memo, 1, slocal_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* cfs.ipa:428 */
+/* cfs.ipa:429 */
 SAAKM_SHARED_2(bool, slocal_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= slocal_core(s, dst)->budget;
 }
 
-/* cfs.ipa:429 */
+/* cfs.ipa:430 */
 SAAKM_LOCAL void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	slocal_core(s, dst)->failures = 0;
@@ -602,7 +603,7 @@ SAAKM_LOCAL void slocal_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:420
+ * cfs.ipa:421
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(slocal_pull, dst, from)
@@ -658,7 +659,7 @@ SAAKM_STEAL(slocal_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:438 */
+/* cfs.ipa:439 */
 SAAKM_SHARED_2(bool, slocal_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -667,7 +668,7 @@ SAAKM_SHARED_2(bool, slocal_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& slocal_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:439 */
+/* cfs.ipa:440 */
 SAAKM_SHARED_2(int64_t, slocal_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -675,7 +676,7 @@ SAAKM_SHARED_2(int64_t, slocal_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:440 */
+/* cfs.ipa:441 */
 SAAKM_SHARED_3(bool, slocal_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst)
@@ -683,7 +684,7 @@ SAAKM_SHARED_3(bool, slocal_rotate_steal_thread, core_t, dst, thread_t, t, memo_
 			> SAAKM_MEMO_VALUE(memo, 1, slocal_weight_of(s, dst)) * 117;
 }
 
-/* cfs.ipa:443 */
+/* cfs.ipa:444 */
 SAAKM_SHARED_2(bool, slocal_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -692,7 +693,7 @@ SAAKM_SHARED_2(bool, slocal_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:444 */
+/* cfs.ipa:445 */
 SAAKM_LOCAL void slocal_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	slocal_core(s, dst)->failures = 0;
@@ -700,7 +701,7 @@ SAAKM_LOCAL void slocal_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:437
+ * cfs.ipa:438
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -757,7 +758,7 @@ SAAKM_STEAL(slocal_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:450 */
+/* cfs.ipa:451 */
 SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 {
 	if (slocal_core(s, c)->usual_idle < slocal_state(s)->migration_cost) {
@@ -774,7 +775,7 @@ SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:457
+ * cfs.ipa:458
  * c pulls at most this many threads.
  */
 SAAKM_LOCAL void slocal_gather(saakm_t s, core_t c, set_t from, int64_t most)
@@ -783,7 +784,7 @@ SAAKM_LOCAL void slocal_gather(saakm_t s, core_t c, set_t from, int64_t most)
 	slocal_pull(s, c, from);
 }
 
-/* cfs.ipa:462 */
+/* cfs.ipa:463 */
 SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -806,7 +807,7 @@ SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:473
+ * cfs.ipa:474
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -850,7 +851,7 @@ SAAKM_LOCAL void slocal_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:490
+ * cfs.ipa:491
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -883,7 +884,7 @@ SAAKM_LOCAL void slocal_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:507
+ * cfs.ipa:508
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t slocal_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -900,7 +901,7 @@ SAAKM_LOCAL core_t slocal_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:513
+ * cfs.ipa:514
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -941,7 +942,7 @@ SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:524
+ * cfs.ipa:525
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void slocal_stay_or_go(saakm_t s, thread_t t)

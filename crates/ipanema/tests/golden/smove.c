@@ -300,7 +300,8 @@ SAAKM_LOCAL void smove_advance(saakm_t s, core_t c, thread_t t)
  */
 SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
 {
-	thread_t r = saakm_current(s, c);
+	thread_t running = saakm_current(s, c);
+	thread_t r = running;
 
 	if (r != NULL) {
 		smove_advance(s, c, r);
@@ -321,7 +322,7 @@ SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
 		smove_join(s, t, c);
 	}
 	smove_arrive(s, t, c);
-	thread_t r2 = saakm_current(s, c);
+	thread_t r2 = running;
 
 	if (r2 != NULL) {
 		if (smove_vruntime_now(s, r2) - smove_thread(t)->vruntime
@@ -332,7 +333,7 @@ SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
 	}
 }
 
-/* cfs.ipa:110 */
+/* cfs.ipa:111 */
 SAAKM_LOCAL void smove_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, SMOVE_QUEUE_READY);
@@ -345,7 +346,7 @@ SAAKM_LOCAL void smove_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* cfs.ipa:118 */
+/* cfs.ipa:119 */
 SAAKM_LOCAL void smove_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -357,7 +358,7 @@ SAAKM_LOCAL void smove_on_tick(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:126
+ * cfs.ipa:127
  * Longest turn of a thread while others wait: an equal part of the period (sched_slice, which weighs the parts).
  */
 SAAKM_LOCAL nsec_t smove_turn(saakm_t s, core_t c)
@@ -367,7 +368,7 @@ SAAKM_LOCAL nsec_t smove_turn(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:132
+ * cfs.ipa:133
  * Whether a tick ends t's turn: it has had all of it, or is ahead of the first thread that waits by more than it
  * (check_preempt_tick).
  */
@@ -387,28 +388,28 @@ SAAKM_LOCAL bool smove_is_over(saakm_t s, thread_t t, core_t c)
 	return false;
 }
 
-/* cfs.ipa:139 */
+/* cfs.ipa:140 */
 SAAKM_LOCAL void smove_on_yield(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_enter_ready(s, t, saakm_core(t), SMOVE_REASON_NONE);
 }
 
-/* cfs.ipa:144 */
+/* cfs.ipa:145 */
 SAAKM_LOCAL void smove_on_preempt(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	smove_stay_or_go(s, t);
 }
 
-/* cfs.ipa:149 */
+/* cfs.ipa:150 */
 SAAKM_LOCAL void smove_on_block(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
 	saakm_blocked(s, t);
 }
 
-/* cfs.ipa:155 */
+/* cfs.ipa:156 */
 SAAKM_LOCAL void smove_on_terminate(saakm_t s, thread_t t)
 {
 	smove_charge(s, t);
@@ -420,7 +421,7 @@ SAAKM_LOCAL void smove_on_terminate(saakm_t s, thread_t t)
 }
 
 /*
- * cfs.ipa:167
+ * cfs.ipa:168
  * Load of a core. An idle core has no tick, so its load is updated only at intervals, and the
  * load left by exited threads counts until then.
  */
@@ -429,7 +430,7 @@ SAAKM_SHARED_1(int64_t, smove_recent, core_t, c)
 	return saakm_has(saakm_idle(s), c) ? smove_idle_load(s, c) : smove_busy_load(s, c);
 }
 
-/* cfs.ipa:171 */
+/* cfs.ipa:172 */
 SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c)
 {
 	return 1024
@@ -437,7 +438,7 @@ SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c)
 				saakm_now(s) - smove_core(s, c)->since, smove_state(s)->half_life);
 }
 
-/* cfs.ipa:175 */
+/* cfs.ipa:176 */
 SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c)
 {
 	nsec_t last = saakm_now(s) - saakm_mod(saakm_now(s), smove_refresh_of(s, c));
@@ -445,7 +446,7 @@ SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:181
+ * cfs.ipa:182
  * Load of an idle core at `time`, without exited threads.
  */
 SAAKM_LOCAL int64_t smove_rest(saakm_t s, core_t c, nsec_t at)
@@ -456,7 +457,7 @@ SAAKM_LOCAL int64_t smove_rest(saakm_t s, core_t c, nsec_t at)
 }
 
 /*
- * cfs.ipa:186
+ * cfs.ipa:187
  * Idle cores balance their die at this interval, and update their load then.
  */
 SAAKM_LOCAL nsec_t smove_refresh_of(saakm_t s, core_t c)
@@ -467,7 +468,7 @@ SAAKM_LOCAL nsec_t smove_refresh_of(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:191
+ * cfs.ipa:192
  * Updates the load of a busy core: threads have exited or joined.
  */
 SAAKM_LOCAL void smove_update(saakm_t s, core_t c)
@@ -480,14 +481,14 @@ SAAKM_LOCAL void smove_update(saakm_t s, core_t c)
 	smove_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:198 */
+/* cfs.ipa:199 */
 SAAKM_LOCAL int64_t smove_joined(saakm_t s, core_t c, int64_t before)
 {
 	return saakm_min(before + smove_core(s, c)->joining, 1024);
 }
 
 /*
- * cfs.ipa:203
+ * cfs.ipa:204
  * A new thread starts with half of the load that its core has free (post_init_entity_util_avg).
  */
 SAAKM_LOCAL void smove_join(saakm_t s, thread_t t, core_t c)
@@ -496,7 +497,7 @@ SAAKM_LOCAL void smove_join(saakm_t s, thread_t t, core_t c)
 	smove_core(s, c)->joining += smove_thread(t)->util;
 }
 
-/* cfs.ipa:208 */
+/* cfs.ipa:209 */
 SAAKM_LOCAL void smove_on_enter_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->past = smove_joined(s, c, smove_busy_load(s, c));
@@ -504,7 +505,7 @@ SAAKM_LOCAL void smove_on_enter_idle(saakm_t s, core_t c)
 	smove_core(s, c)->since = saakm_now(s);
 }
 
-/* cfs.ipa:214 */
+/* cfs.ipa:215 */
 SAAKM_LOCAL void smove_on_exit_idle(saakm_t s, core_t c)
 {
 	smove_core(s, c)->roomy = saakm_now(s);
@@ -519,7 +520,7 @@ SAAKM_LOCAL void smove_on_exit_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:270
+ * cfs.ipa:271
  * Load with the threads that wait.
  */
 SAAKM_LOCAL int64_t smove_pressure(saakm_t s, core_t c)
@@ -527,7 +528,7 @@ SAAKM_LOCAL int64_t smove_pressure(saakm_t s, core_t c)
 	return saakm_nr_running(s, c) > 1 ? saakm_nr_running(s, c) * 1024 : smove_recent(s, c);
 }
 
-/* cfs.ipa:274 */
+/* cfs.ipa:275 */
 SAAKM_SHARED_1(int64_t, smove_load_of, domain_t, d)
 {
 	int64_t sum = 0;
@@ -540,7 +541,7 @@ SAAKM_SHARED_1(int64_t, smove_load_of, domain_t, d)
 }
 
 /*
- * cfs.ipa:300
+ * cfs.ipa:301
  * Core of d where t enters: the idle core that wakes up fastest, then the one that was idle for
  * the shortest time; else the least loaded core (find_idlest_group_cpu).
  */
@@ -582,7 +583,7 @@ SAAKM_SHARED_3(core_t, smove_enter, thread_t, t, domain_t, d, core_t, near)
 }
 
 /*
- * cfs.ipa:320
+ * cfs.ipa:321
  * Descends from node to die to hyperthread pair to core. Each step starts at the core that the
  * last one found.
  */
@@ -687,7 +688,7 @@ SAAKM_LOCAL core_t smove_choose_fork(saakm_t s, thread_t t, core_t parent)
 }
 
 /*
- * cfs.ipa:340
+ * cfs.ipa:341
  * The waker's core, if that is idle or has less load with the thread than the previous core with it
  * (wake_affine); else the previous core.
  */
@@ -708,7 +709,7 @@ SAAKM_LOCAL core_t smove_choose_target(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:361
+ * cfs.ipa:362
  * Searches for an idle core on the target's die only (select_idle_sibling).
  */
 SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
@@ -744,7 +745,7 @@ SAAKM_LOCAL core_t smove_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * cfs.ipa:376
+ * cfs.ipa:377
  * Searches for a whole idle core, then a few cores for any idle one, then the target's hyperthread.
  */
 SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t waker)
@@ -789,7 +790,7 @@ SAAKM_LOCAL core_t smove_search(saakm_t s, thread_t t, core_t target, core_t wak
 }
 
 /*
- * cfs.ipa:387
+ * cfs.ipa:388
  * c, or the nearest core that t may run on.
  */
 SAAKM_SHARED_2(core_t, smove_fallback, thread_t, t, core_t, c)
@@ -805,7 +806,7 @@ SAAKM_SHARED_2(core_t, smove_fallback, thread_t, t, core_t, c)
 }
 
 /*
- * cfs.ipa:402
+ * cfs.ipa:403
  * A die with at most two threads is not balanced across dies (adjust_numa_imbalance).
  */
 SAAKM_SHARED_1(bool, smove_crowded, domain_t, die)
@@ -820,7 +821,7 @@ SAAKM_SHARED_1(bool, smove_crowded, domain_t, die)
 }
 
 /*
- * cfs.ipa:407
+ * cfs.ipa:408
  * Weight of the threads of a core.
  */
 SAAKM_SHARED_1(int64_t, smove_weight_of, core_t, c)
@@ -843,7 +844,7 @@ SAAKM_SHARED_1(int64_t, smove_weight_of, core_t, c)
 }
 
 /*
- * cfs.ipa:414
+ * cfs.ipa:415
  * Threads that ran recently move only after failures (cache_nice_tries).
  */
 SAAKM_LOCAL bool smove_hot(saakm_t s, thread_t t, core_t dst)
@@ -855,7 +856,7 @@ SAAKM_LOCAL bool smove_hot(saakm_t s, thread_t t, core_t dst)
 			<= (saakm_has(&saakm_llc(s, dst)->cores, saakm_core(t)) ? 2LL : 3LL);
 }
 
-/* cfs.ipa:421 */
+/* cfs.ipa:422 */
 SAAKM_SHARED_2(bool, smove_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0 && saakm_nr_running(s, src) >= 2
@@ -863,7 +864,7 @@ SAAKM_SHARED_2(bool, smove_pull_can_steal_core, core_t, dst, core_t, src)
 				|| smove_crowded(s, saakm_llc(s, src)));
 }
 
-/* cfs.ipa:424 */
+/* cfs.ipa:425 */
 SAAKM_SHARED_2(int64_t, smove_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -871,7 +872,7 @@ SAAKM_SHARED_2(int64_t, smove_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:425 */
+/* cfs.ipa:426 */
 SAAKM_SHARED_3(bool, smove_pull_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst) && !smove_hot(s, t, dst)
@@ -879,13 +880,13 @@ SAAKM_SHARED_3(bool, smove_pull_steal_thread, core_t, dst, thread_t, t, memo_t, 
 			- SAAKM_MEMO_VALUE(memo, 1, smove_weight_of(s, dst)) > saakm_weight(t);
 }
 
-/* cfs.ipa:428 */
+/* cfs.ipa:429 */
 SAAKM_SHARED_2(bool, smove_pull_stop, core_t, dst, int64_t, stolen)
 {
 	return stolen > 0 && stolen >= smove_core(s, dst)->budget;
 }
 
-/* cfs.ipa:429 */
+/* cfs.ipa:430 */
 SAAKM_LOCAL void smove_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	smove_core(s, dst)->failures = 0;
@@ -893,7 +894,7 @@ SAAKM_LOCAL void smove_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:420
+ * cfs.ipa:421
  * dst takes threads while a core has more weight than dst would have with the thread.
  */
 SAAKM_STEAL(smove_pull, dst, from)
@@ -949,7 +950,7 @@ SAAKM_STEAL(smove_pull, dst, from)
 	}
 }
 
-/* cfs.ipa:438 */
+/* cfs.ipa:439 */
 SAAKM_SHARED_2(bool, smove_rotate_can_steal_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -958,7 +959,7 @@ SAAKM_SHARED_2(bool, smove_rotate_can_steal_core, core_t, dst, core_t, src)
 			&& smove_core(s, src)->failures > 0;
 }
 
-/* cfs.ipa:439 */
+/* cfs.ipa:440 */
 SAAKM_SHARED_2(int64_t, smove_rotate_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -966,7 +967,7 @@ SAAKM_SHARED_2(int64_t, smove_rotate_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* cfs.ipa:440 */
+/* cfs.ipa:441 */
 SAAKM_SHARED_3(bool, smove_rotate_steal_thread, core_t, dst, thread_t, t, memo_t, memo)
 {
 	return saakm_has(saakm_affinity(t), dst)
@@ -974,7 +975,7 @@ SAAKM_SHARED_3(bool, smove_rotate_steal_thread, core_t, dst, thread_t, t, memo_t
 			> SAAKM_MEMO_VALUE(memo, 1, smove_weight_of(s, dst)) * 117;
 }
 
-/* cfs.ipa:443 */
+/* cfs.ipa:444 */
 SAAKM_SHARED_2(bool, smove_rotate_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -983,7 +984,7 @@ SAAKM_SHARED_2(bool, smove_rotate_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* cfs.ipa:444 */
+/* cfs.ipa:445 */
 SAAKM_LOCAL void smove_rotate_move(saakm_t s, core_t dst, thread_t t)
 {
 	smove_core(s, dst)->failures = 0;
@@ -991,7 +992,7 @@ SAAKM_LOCAL void smove_rotate_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * cfs.ipa:437
+ * cfs.ipa:438
  * After failures dst takes one thread although then dst has more: threads that do not divide evenly
  * take turns (detach_tasks). A core that has just taken one keeps it.
  */
@@ -1048,7 +1049,7 @@ SAAKM_STEAL(smove_rotate, dst, from)
 	}
 }
 
-/* cfs.ipa:450 */
+/* cfs.ipa:451 */
 SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 {
 	if (smove_core(s, c)->usual_idle < smove_state(s)->migration_cost) {
@@ -1065,7 +1066,7 @@ SAAKM_LOCAL void smove_on_newly_idle(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:457
+ * cfs.ipa:458
  * c pulls at most this many threads.
  */
 SAAKM_LOCAL void smove_gather(saakm_t s, core_t c, set_t from, int64_t most)
@@ -1074,7 +1075,7 @@ SAAKM_LOCAL void smove_gather(saakm_t s, core_t c, set_t from, int64_t most)
 	smove_pull(s, c, from);
 }
 
-/* cfs.ipa:462 */
+/* cfs.ipa:463 */
 SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 {
 	thread_t t = saakm_current(s, c);
@@ -1097,7 +1098,7 @@ SAAKM_LOCAL void smove_on_balance(saakm_t s, core_t c)
 }
 
 /*
- * cfs.ipa:473
+ * cfs.ipa:474
  * Periodic balancing of core c, `factor` times as seldom as that of an idle core. One core of a die at
  * a time balances with other dies (should_we_balance).
  */
@@ -1141,7 +1142,7 @@ SAAKM_LOCAL void smove_periodic(saakm_t s, core_t c, int64_t factor)
 }
 
 /*
- * cfs.ipa:490
+ * cfs.ipa:491
  * Sends t, which runs alone on c, to a core with more room, after as long as an idle core takes to fail
  * four times on its die, or five times among dies. Then every second attempt takes one (active_load_balance).
  */
@@ -1174,7 +1175,7 @@ SAAKM_LOCAL void smove_spread(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:507
+ * cfs.ipa:508
  * An idle core of the die whose hyperthreads sleep, if those of c all run.
  */
 SAAKM_LOCAL core_t smove_roomier_on_die(saakm_t s, thread_t t, core_t c)
@@ -1191,7 +1192,7 @@ SAAKM_LOCAL core_t smove_roomier_on_die(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:513
+ * cfs.ipa:514
  * An idle core of the die with the most idle cores, if that has at least two more than that of c.
  */
 SAAKM_LOCAL core_t smove_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
@@ -1232,7 +1233,7 @@ SAAKM_LOCAL core_t smove_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * cfs.ipa:524
+ * cfs.ipa:525
  * A preempted thread stays, unless active balance has found it a core that is still idle.
  */
 SAAKM_LOCAL void smove_stay_or_go(saakm_t s, thread_t t)
