@@ -124,6 +124,12 @@ fn an_inverted_thread_rule_takes_nothing() {
 }
 
 #[test]
+fn a_core_that_may_run_no_thread_is_not_preempted() {
+    let of_another_core = ("thread? running = c.current;", "thread? running = t.core.current;");
+    broken("cfs", &[of_another_core], "enqueue", "it preempts at most");
+}
+
+#[test]
 fn stealing_from_one_die_only_is_not_enough() {
     let one_die = ("pull(c, waiting);", "pull(c, waiting & llc(c));");
     broken("cfs-cwc-flat", &[one_die], "newly_idle", "the core is not left idle");

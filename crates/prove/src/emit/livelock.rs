@@ -97,6 +97,8 @@ struct Caused<'p> {
     /// In `preempt`, nothing preempts a core (saakm.h).
     enqueue: bool,
     runs: bool,
+    /// The locals that hold the thread which runs on the new core: a local thread is not assigned later.
+    current: Vec<LocalId>,
     preempts: bool,
     steals: bool,
     arms: bool,
@@ -111,6 +113,7 @@ impl<'p> Caused<'p> {
             policy,
             enqueue: enqueue && !reassigned,
             runs: false,
+            current: Vec::new(),
             preempts: false,
             steals: false,
             arms: false,
@@ -126,6 +129,15 @@ impl<'p> Caused<'p> {
         self.runs = before;
     }
 
+    /// `c.current`, or a local that holds it.
+    fn is_current(&self, value: &Expr) -> bool {
+        match &value.kind {
+            ExprKind::CoreField { field: CoreField::Current, core } => self.is_new_core(core),
+            ExprKind::Local(local) => self.enqueue && self.current.contains(local),
+            _ => false,
+        }
+    }
+
     fn is_new_core(&self, core: &Expr) -> bool {
         self.enqueue && matches!(core.kind, ExprKind::Local(LocalId(1)))
     }
@@ -136,10 +148,11 @@ impl Visitor for Caused<'_> {
         match &stmt.kind {
             StmtKind::IfSome { value, then, otherwise, .. } => {
                 self.expr(value);
-                let runs = matches!(&value.kind, ExprKind::CoreField { field: CoreField::Current, core }
-                    if self.is_new_core(core));
-                self.nested(runs, then);
+                self.nested(self.is_current(value), then);
                 self.nested(false, otherwise);
+            }
+            StmtKind::Let { local, value } if self.is_current(value) => {
+                self.current.push(*local);
             }
             StmtKind::Steal { .. } => {
                 self.steals = true;
