@@ -1,5 +1,5 @@
-"""messages.py: core 1 sends 3000 messages to a thread on core 2, beside a thread `worker` there that reads in long system
-calls and sleeps between them."""
+"""messages.py: core 1 sends 3000 messages to a thread on core 2, beside a thread `worker` there that reads in long
+system calls and sleeps between them."""
 
 import os
 import time
