@@ -196,7 +196,7 @@ SAAKM_GLOBAL int saakm_preempt_core(u32 c)
 }
 
 /* Preempts the threads of the cores in s->preempts. */
-SAAKM_GLOBAL int saakm_kick_preempted(u64 context)
+SAAKM_GLOBAL int saakm_preempt_cores(u64 context)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	core_t c;

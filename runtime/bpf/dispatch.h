@@ -381,7 +381,7 @@ void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 		scx_bpf_task_set_slice(prev, SCX_SLICE_DFL);
 	}
 	saakm_end((u64)s);
-	saakm_kick_preempted((u64)s);
+	saakm_preempt_cores((u64)s);
 }
 
 #endif

@@ -56,7 +56,7 @@ s32 BPF_STRUCT_OPS(saakm_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wa
 	saakm_update_affinity(t, prev_cpu, saakm_pinned(p));
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
 	chosen = saakm_place((u64)s, (u64)t, cpu);
-	saakm_kick_preempted((u64)s);
+	saakm_preempt_cores((u64)s);
 	return bpf_cpumask_test_cpu(chosen, p->cpus_ptr) ? chosen : prev_cpu;
 }
 
@@ -138,7 +138,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 			s = saakm_begin(SAAKM_IN_OPERATION, t);
 			saakm_throttle((u64)s, (u64)t);
 			saakm_end((u64)s);
-			saakm_kick_preempted((u64)s);
+			saakm_preempt_cores((u64)s);
 			scx_bpf_dsq_insert(p, saakm_group_dsq(group), SAAKM_SLICE_NS, enq_flags);
 			return;
 		}
@@ -149,13 +149,13 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		saakm_update_affinity(t, home, saakm_pinned(p));
 		saakm_interrupt(s, t);
 		saakm_end((u64)s);
-		saakm_kick_preempted((u64)s);
+		saakm_preempt_cores((u64)s);
 	} else if (state != SAAKM_READY) {
 		/* Not placed by ops.select_cpu: pinned, or enqueued again after DETACHED. */
 		saakm_update_affinity(t, home, saakm_pinned(p));
 		s = saakm_begin(SAAKM_IN_OPERATION, t);
 		saakm_place((u64)s, (u64)t, waker);
-		saakm_kick_preempted((u64)s);
+		saakm_preempt_cores((u64)s);
 	}
 	/* The affinity may have changed since the placement. */
 	where = t->where;
@@ -164,7 +164,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		saakm_transition(s, t, where, SAAKM_DETACHED, home, 0);
 		saakm_update_affinity(t, home, saakm_pinned(p));
 		saakm_place((u64)s, (u64)t, home);
-		saakm_kick_preempted((u64)s);
+		saakm_preempt_cores((u64)s);
 		where = t->where;
 	}
 	/* No core would look for it in a DSQ of the policy. */
@@ -203,7 +203,7 @@ SAAKM_GLOBAL int saakm_place_here(u64 thread, u32 cpu)
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
 	saakm_change(s, cpu, SAAKM_STOPS, saakm_stranger_of(cpu));
 	saakm_place((u64)s, thread, cpu);
-	saakm_kick_preempted((u64)s);
+	saakm_preempt_cores((u64)s);
 	t->flags &= ~(SAAKM_T_OUTSIDE | SAAKM_T_PREEMPTS);
 	return 0;
 }
@@ -264,7 +264,7 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 	}
 out:
 	saakm_end((u64)s);
-	saakm_kick_preempted((u64)s);
+	saakm_preempt_cores((u64)s);
 }
 
 /*
@@ -330,7 +330,7 @@ void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
 	else
 		saakm_on_block((u64)s, (u64)t);
 	saakm_end((u64)s);
-	saakm_kick_preempted((u64)s);
+	saakm_preempt_cores((u64)s);
 }
 
 /* sched_yield: ends the slice, so that ops.dispatch calls event yield. */
@@ -406,7 +406,7 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 		saakm_core_at(cpu)->count.preemptions++;
 		scx_bpf_task_set_slice(p, 0);
 	}
-	saakm_kick_preempted((u64)s);
+	saakm_preempt_cores((u64)s);
 	saakm_postpone_moves((u64)s);
 }
 
@@ -423,7 +423,7 @@ void BPF_STRUCT_OPS(saakm_update_idle, s32 cpu, bool idle)
 		saakm_stop_spinning((u64)s, cpu);
 	}
 	saakm_end((u64)s);
-	saakm_kick_preempted((u64)s);
+	saakm_preempt_cores((u64)s);
 }
 
 /* ---- life of a thread ---------------------------------------------------------------------- */

@@ -230,7 +230,7 @@ struct saakm_world {
 	uint32_t nr_params;
 	uint32_t underload; /* measure underload */
 	uint32_t pairs;     /* some physical core has several hyperthreads */
-	uint32_t lazy;      /* the kernel preempts lazily (saakm_preempt_core) */
+	uint32_t lazy;      /* the kernel preempts lazily (saakm_take_slice) */
 	uint32_t pad[3];
 	uint64_t lock;               /* serialises logged handlers */
 	uint64_t logged;             /* log records so far, including lost ones */

@@ -306,7 +306,7 @@ static __always_inline void saakm_keep_warm(saakm_t s, core_t c, nsec_t ns)
 	SAAKM_LOG(SAAKM_L_KEEP_WARM, 0, c, 0, ns, 0, 0);
 }
 
-/* Preempts c's thread after the handler (saakm_kick_preempted, saakm_tick, saakm_insert). */
+/* Preempts c's thread after the handler (saakm_preempt_cores, saakm_tick, saakm_insert). */
 static __always_inline void saakm_preempt(saakm_t s, core_t c)
 {
 	if (!s->on_preempt) {

@@ -1,6 +1,7 @@
 # shellcheck shell=sh
-# lazy.sh HEARTH: where the kernel preempts lazily, a thread whose core another one gets ends its system call first, whether
-# it woke that thread itself or another core did. In a live kernel whose model can be changed. Prints `ok WHAT` or `FAILED WHAT`; the last line is `end`.
+# lazy.sh HEARTH: where the kernel preempts lazily, a thread ends its system call before it is preempted, for a thread that it
+# woke or that another core woke. In a live kernel whose model can be changed. Prints `ok WHAT` or `FAILED WHAT`; the last line
+# is `end`.
 H=$1
 . "$(dirname "$0")/checks.sh"
 SCHED=/sys/kernel/debug/sched/preempt

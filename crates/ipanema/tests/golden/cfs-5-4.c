@@ -209,6 +209,7 @@ static __attribute__((unused)) void cfs_5_4_init_thread(void SAAKM_MEM *attrs)
 
 SAAKM_LOCAL void cfs_5_4_advance(saakm_t s, core_t c, thread_t t);
 SAAKM_LOCAL void cfs_5_4_on_enqueue(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL nsec_t cfs_5_4_turn(saakm_t s, int64_t threads);
 SAAKM_LOCAL bool cfs_5_4_is_over(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL int64_t cfs_5_4_busy_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t cfs_5_4_idle_load(saakm_t s, core_t c);
@@ -303,9 +304,7 @@ SAAKM_LOCAL void cfs_5_4_on_enqueue(saakm_t s, thread_t t, core_t c)
 				+ cfs_5_4_core(s, c)->min_vruntime;
 	} else {
 		cfs_5_4_thread(t)->vruntime = cfs_5_4_core(s, c)->min_vruntime
-				+ saakm_max(cfs_5_4_state(s)->min_granularity,
-					saakm_div(cfs_5_4_state(s)->latency,
-						saakm_nr_running(s, c) + 1));
+				+ cfs_5_4_turn(s, saakm_nr_running(s, c) + 1);
 		cfs_5_4_join(s, t, c);
 	}
 	cfs_5_4_arrive(s, t, c);
@@ -346,12 +345,12 @@ SAAKM_LOCAL void cfs_5_4_on_tick(saakm_t s, thread_t t)
 
 /*
  * cfs.ipa:127
- * Longest turn of a thread while others wait: an equal part of the period (sched_slice, which weighs the parts).
+ * Longest turn of one of so many threads: an equal part of the period (sched_slice, which weighs the parts).
  */
-SAAKM_LOCAL nsec_t cfs_5_4_turn(saakm_t s, core_t c)
+SAAKM_LOCAL nsec_t cfs_5_4_turn(saakm_t s, int64_t threads)
 {
 	return saakm_max(cfs_5_4_state(s)->min_granularity,
-			saakm_div(cfs_5_4_state(s)->latency, saakm_nr_running(s, c)));
+			saakm_div(cfs_5_4_state(s)->latency, threads));
 }
 
 /*
@@ -361,7 +360,8 @@ SAAKM_LOCAL nsec_t cfs_5_4_turn(saakm_t s, core_t c)
  */
 SAAKM_LOCAL bool cfs_5_4_is_over(saakm_t s, thread_t t, core_t c)
 {
-	if (saakm_runtime(s, t) - cfs_5_4_thread(t)->started >= cfs_5_4_turn(s, c)) {
+	if (saakm_runtime(s, t) - cfs_5_4_thread(t)->started
+			>= cfs_5_4_turn(s, saakm_nr_running(s, c))) {
 		return true;
 	}
 	if (saakm_runtime(s, t) - cfs_5_4_thread(t)->started < cfs_5_4_state(s)->min_granularity) {
@@ -371,7 +371,7 @@ SAAKM_LOCAL bool cfs_5_4_is_over(saakm_t s, thread_t t, core_t c)
 
 	if (f != NULL) {
 		return cfs_5_4_thread(t)->vruntime - cfs_5_4_thread(f)->vruntime
-				> cfs_5_4_turn(s, c);
+				> cfs_5_4_turn(s, saakm_nr_running(s, c));
 	}
 	return false;
 }

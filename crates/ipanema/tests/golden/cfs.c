@@ -210,6 +210,7 @@ static __attribute__((unused)) void cfs_init_thread(void SAAKM_MEM *attrs)
 
 SAAKM_LOCAL void cfs_advance(saakm_t s, core_t c, thread_t t);
 SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL nsec_t cfs_turn(saakm_t s, int64_t threads);
 SAAKM_LOCAL bool cfs_is_over(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL int64_t cfs_busy_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t cfs_idle_load(saakm_t s, core_t c);
@@ -304,9 +305,7 @@ SAAKM_LOCAL void cfs_on_enqueue(saakm_t s, thread_t t, core_t c)
 				+ cfs_core(s, c)->min_vruntime;
 	} else {
 		cfs_thread(t)->vruntime = cfs_core(s, c)->min_vruntime
-				+ saakm_max(cfs_state(s)->min_granularity,
-					saakm_div(cfs_state(s)->latency,
-						saakm_nr_running(s, c) + 1));
+				+ cfs_turn(s, saakm_nr_running(s, c) + 1);
 		cfs_join(s, t, c);
 	}
 	cfs_arrive(s, t, c);
@@ -347,12 +346,11 @@ SAAKM_LOCAL void cfs_on_tick(saakm_t s, thread_t t)
 
 /*
  * cfs.ipa:127
- * Longest turn of a thread while others wait: an equal part of the period (sched_slice, which weighs the parts).
+ * Longest turn of one of so many threads: an equal part of the period (sched_slice, which weighs the parts).
  */
-SAAKM_LOCAL nsec_t cfs_turn(saakm_t s, core_t c)
+SAAKM_LOCAL nsec_t cfs_turn(saakm_t s, int64_t threads)
 {
-	return saakm_max(cfs_state(s)->min_granularity,
-			saakm_div(cfs_state(s)->latency, saakm_nr_running(s, c)));
+	return saakm_max(cfs_state(s)->min_granularity, saakm_div(cfs_state(s)->latency, threads));
 }
 
 /*
@@ -362,7 +360,7 @@ SAAKM_LOCAL nsec_t cfs_turn(saakm_t s, core_t c)
  */
 SAAKM_LOCAL bool cfs_is_over(saakm_t s, thread_t t, core_t c)
 {
-	if (saakm_runtime(s, t) - cfs_thread(t)->started >= cfs_turn(s, c)) {
+	if (saakm_runtime(s, t) - cfs_thread(t)->started >= cfs_turn(s, saakm_nr_running(s, c))) {
 		return true;
 	}
 	if (saakm_runtime(s, t) - cfs_thread(t)->started < cfs_state(s)->min_granularity) {
@@ -371,7 +369,8 @@ SAAKM_LOCAL bool cfs_is_over(saakm_t s, thread_t t, core_t c)
 	thread_t f = saakm_first(s, c, CFS_QUEUE_READY);
 
 	if (f != NULL) {
-		return cfs_thread(t)->vruntime - cfs_thread(f)->vruntime > cfs_turn(s, c);
+		return cfs_thread(t)->vruntime - cfs_thread(f)->vruntime
+				> cfs_turn(s, saakm_nr_running(s, c));
 	}
 	return false;
 }

@@ -314,6 +314,7 @@ static __attribute__((unused)) void nest_init_thread(void SAAKM_MEM *attrs)
 
 SAAKM_LOCAL void nest_advance(saakm_t s, core_t c, thread_t t);
 SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL nsec_t nest_turn(saakm_t s, int64_t threads);
 SAAKM_LOCAL bool nest_is_over(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL int64_t nest_busy_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t nest_idle_load(saakm_t s, core_t c);
@@ -410,9 +411,7 @@ SAAKM_LOCAL void nest_on_enqueue(saakm_t s, thread_t t, core_t c)
 				+ nest_core(s, c)->min_vruntime;
 	} else {
 		nest_thread(t)->vruntime = nest_core(s, c)->min_vruntime
-				+ saakm_max(nest_state(s)->min_granularity,
-					saakm_div(nest_state(s)->latency,
-						saakm_nr_running(s, c) + 1));
+				+ nest_turn(s, saakm_nr_running(s, c) + 1);
 		nest_join(s, t, c);
 	}
 	nest_arrive(s, t, c);
@@ -453,12 +452,12 @@ SAAKM_LOCAL void nest_on_tick(saakm_t s, thread_t t)
 
 /*
  * cfs.ipa:127
- * Longest turn of a thread while others wait: an equal part of the period (sched_slice, which weighs the parts).
+ * Longest turn of one of so many threads: an equal part of the period (sched_slice, which weighs the parts).
  */
-SAAKM_LOCAL nsec_t nest_turn(saakm_t s, core_t c)
+SAAKM_LOCAL nsec_t nest_turn(saakm_t s, int64_t threads)
 {
 	return saakm_max(nest_state(s)->min_granularity,
-			saakm_div(nest_state(s)->latency, saakm_nr_running(s, c)));
+			saakm_div(nest_state(s)->latency, threads));
 }
 
 /*
@@ -468,7 +467,7 @@ SAAKM_LOCAL nsec_t nest_turn(saakm_t s, core_t c)
  */
 SAAKM_LOCAL bool nest_is_over(saakm_t s, thread_t t, core_t c)
 {
-	if (saakm_runtime(s, t) - nest_thread(t)->started >= nest_turn(s, c)) {
+	if (saakm_runtime(s, t) - nest_thread(t)->started >= nest_turn(s, saakm_nr_running(s, c))) {
 		return true;
 	}
 	if (saakm_runtime(s, t) - nest_thread(t)->started < nest_state(s)->min_granularity) {
@@ -477,7 +476,8 @@ SAAKM_LOCAL bool nest_is_over(saakm_t s, thread_t t, core_t c)
 	thread_t f = saakm_first(s, c, NEST_QUEUE_READY);
 
 	if (f != NULL) {
-		return nest_thread(t)->vruntime - nest_thread(f)->vruntime > nest_turn(s, c);
+		return nest_thread(t)->vruntime - nest_thread(f)->vruntime
+				> nest_turn(s, saakm_nr_running(s, c));
 	}
 	return false;
 }

@@ -209,6 +209,7 @@ static __attribute__((unused)) void slocal_init_thread(void SAAKM_MEM *attrs)
 
 SAAKM_LOCAL void slocal_advance(saakm_t s, core_t c, thread_t t);
 SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL nsec_t slocal_turn(saakm_t s, int64_t threads);
 SAAKM_LOCAL bool slocal_is_over(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL int64_t slocal_busy_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t slocal_idle_load(saakm_t s, core_t c);
@@ -294,9 +295,7 @@ SAAKM_LOCAL void slocal_on_enqueue(saakm_t s, thread_t t, core_t c)
 				+ slocal_core(s, c)->min_vruntime;
 	} else {
 		slocal_thread(t)->vruntime = slocal_core(s, c)->min_vruntime
-				+ saakm_max(slocal_state(s)->min_granularity,
-					saakm_div(slocal_state(s)->latency,
-						saakm_nr_running(s, c) + 1));
+				+ slocal_turn(s, saakm_nr_running(s, c) + 1);
 		slocal_join(s, t, c);
 	}
 	slocal_arrive(s, t, c);
@@ -337,12 +336,12 @@ SAAKM_LOCAL void slocal_on_tick(saakm_t s, thread_t t)
 
 /*
  * cfs.ipa:127
- * Longest turn of a thread while others wait: an equal part of the period (sched_slice, which weighs the parts).
+ * Longest turn of one of so many threads: an equal part of the period (sched_slice, which weighs the parts).
  */
-SAAKM_LOCAL nsec_t slocal_turn(saakm_t s, core_t c)
+SAAKM_LOCAL nsec_t slocal_turn(saakm_t s, int64_t threads)
 {
 	return saakm_max(slocal_state(s)->min_granularity,
-			saakm_div(slocal_state(s)->latency, saakm_nr_running(s, c)));
+			saakm_div(slocal_state(s)->latency, threads));
 }
 
 /*
@@ -352,7 +351,8 @@ SAAKM_LOCAL nsec_t slocal_turn(saakm_t s, core_t c)
  */
 SAAKM_LOCAL bool slocal_is_over(saakm_t s, thread_t t, core_t c)
 {
-	if (saakm_runtime(s, t) - slocal_thread(t)->started >= slocal_turn(s, c)) {
+	if (saakm_runtime(s, t) - slocal_thread(t)->started
+			>= slocal_turn(s, saakm_nr_running(s, c))) {
 		return true;
 	}
 	if (saakm_runtime(s, t) - slocal_thread(t)->started < slocal_state(s)->min_granularity) {
@@ -361,7 +361,8 @@ SAAKM_LOCAL bool slocal_is_over(saakm_t s, thread_t t, core_t c)
 	thread_t f = saakm_first(s, c, SLOCAL_QUEUE_READY);
 
 	if (f != NULL) {
-		return slocal_thread(t)->vruntime - slocal_thread(f)->vruntime > slocal_turn(s, c);
+		return slocal_thread(t)->vruntime - slocal_thread(f)->vruntime
+				> slocal_turn(s, saakm_nr_running(s, c));
 	}
 	return false;
 }

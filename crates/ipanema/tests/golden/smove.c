@@ -222,6 +222,7 @@ static __attribute__((unused)) void smove_init_thread(void SAAKM_MEM *attrs)
 
 SAAKM_LOCAL void smove_advance(saakm_t s, core_t c, thread_t t);
 SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c);
+SAAKM_LOCAL nsec_t smove_turn(saakm_t s, int64_t threads);
 SAAKM_LOCAL bool smove_is_over(saakm_t s, thread_t t, core_t c);
 SAAKM_LOCAL int64_t smove_busy_load(saakm_t s, core_t c);
 SAAKM_LOCAL int64_t smove_idle_load(saakm_t s, core_t c);
@@ -316,9 +317,7 @@ SAAKM_LOCAL void smove_on_enqueue(saakm_t s, thread_t t, core_t c)
 				+ smove_core(s, c)->min_vruntime;
 	} else {
 		smove_thread(t)->vruntime = smove_core(s, c)->min_vruntime
-				+ saakm_max(smove_state(s)->min_granularity,
-					saakm_div(smove_state(s)->latency,
-						saakm_nr_running(s, c) + 1));
+				+ smove_turn(s, saakm_nr_running(s, c) + 1);
 		smove_join(s, t, c);
 	}
 	smove_arrive(s, t, c);
@@ -359,12 +358,12 @@ SAAKM_LOCAL void smove_on_tick(saakm_t s, thread_t t)
 
 /*
  * cfs.ipa:127
- * Longest turn of a thread while others wait: an equal part of the period (sched_slice, which weighs the parts).
+ * Longest turn of one of so many threads: an equal part of the period (sched_slice, which weighs the parts).
  */
-SAAKM_LOCAL nsec_t smove_turn(saakm_t s, core_t c)
+SAAKM_LOCAL nsec_t smove_turn(saakm_t s, int64_t threads)
 {
 	return saakm_max(smove_state(s)->min_granularity,
-			saakm_div(smove_state(s)->latency, saakm_nr_running(s, c)));
+			saakm_div(smove_state(s)->latency, threads));
 }
 
 /*
@@ -374,7 +373,8 @@ SAAKM_LOCAL nsec_t smove_turn(saakm_t s, core_t c)
  */
 SAAKM_LOCAL bool smove_is_over(saakm_t s, thread_t t, core_t c)
 {
-	if (saakm_runtime(s, t) - smove_thread(t)->started >= smove_turn(s, c)) {
+	if (saakm_runtime(s, t) - smove_thread(t)->started
+			>= smove_turn(s, saakm_nr_running(s, c))) {
 		return true;
 	}
 	if (saakm_runtime(s, t) - smove_thread(t)->started < smove_state(s)->min_granularity) {
@@ -383,7 +383,8 @@ SAAKM_LOCAL bool smove_is_over(saakm_t s, thread_t t, core_t c)
 	thread_t f = saakm_first(s, c, SMOVE_QUEUE_READY);
 
 	if (f != NULL) {
-		return smove_thread(t)->vruntime - smove_thread(f)->vruntime > smove_turn(s, c);
+		return smove_thread(t)->vruntime - smove_thread(f)->vruntime
+				> smove_turn(s, saakm_nr_running(s, c));
 	}
 	return false;
 }
