@@ -75,7 +75,8 @@ SAAKM_FUNCTION int64_t saakm_decay(int64_t value, nsec_t dt, nsec_t half_life)
 	nsec_t halvings;
 	uint32_t i;
 
-	if (value == 0 || dt <= 0)
+	/* Less than a 1024th of a half-life changes nothing. */
+	if (value == 0 || dt <= 0 || dt < half_life >> 10)
 		return value;
 	/* 0 after 63 half-lives. Divisions dominate the cost: as few as possible. */
 	if (half_life <= dt / 64)

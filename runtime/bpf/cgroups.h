@@ -116,27 +116,22 @@ SAAKM_GLOBAL int saakm_change_group(u32 index, u32 change, s64 value)
 }
 
 /* The thread counts in its cgroup while it is runnable. Called with its run queue locked. */
-SAAKM_GLOBAL int saakm_join_group(u64 thread)
+static __always_inline void saakm_join_group(thread_t t)
 {
-	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
-
 	if (t->group && !t->counted) {
 		t->counted = t->own_weight;
 		saakm_change_group(t->group, SAAKM_GROUP_ADD, t->counted);
 	}
-	return 0;
 }
 
-SAAKM_GLOBAL int saakm_leave_group(u64 thread)
+static __always_inline void saakm_leave_group(thread_t t)
 {
-	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
 	u32 counted = t->counted;
 
 	if (counted) {
 		t->counted = 0;
 		saakm_change_group(t->group, SAAKM_GROUP_ADD, -(s64)counted);
 	}
-	return 0;
 }
 
 /*
@@ -180,15 +175,12 @@ SAAKM_GLOBAL u32 saakm_throttled_by(u64 thread)
 	return index;
 }
 
-/* Charges the cgroups of a thread that runs, or has just stopped. */
-SAAKM_GLOBAL int saakm_charge(u64 thread, u64 now)
+SAAKM_GLOBAL int saakm_charge_groups(u64 thread, u64 now)
 {
 	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
 	u32 index = t->group;
 	s64 ran = now > t->charged ? now - t->charged : 0;
 
-	if (!WORLD->limits)
-		return 0;
 	t->charged = now;
 	for (; index && can_loop; index = saakm_group_at(index)->parent) {
 		struct saakm_group SAAKM_MEM *group = saakm_group_at(index);
@@ -198,6 +190,13 @@ SAAKM_GLOBAL int saakm_charge(u64 thread, u64 now)
 			saakm_change_group(index, SAAKM_GROUP_THROTTLE, 1);
 	}
 	return 0;
+}
+
+/* Charges the cgroups of a thread that runs, or has just stopped. */
+static __always_inline void saakm_charge(thread_t t, u64 now)
+{
+	if (WORLD->limits)
+		saakm_charge_groups((u64)t, now);
 }
 
 /* t, not READY, has to wait for its cgroup. If it ran, event block. */
@@ -422,7 +421,7 @@ void BPF_STRUCT_OPS(saakm_cgroup_move, struct task_struct *p, struct cgroup *fro
 
 	if (!t)
 		return;
-	saakm_leave_group((u64)t);
+	saakm_leave_group(t);
 	t->group = saakm_group_of(to);
 	saakm_weigh((u64)t);
 }

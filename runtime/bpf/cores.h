@@ -40,8 +40,6 @@ static __always_inline u64 saakm_elapsed(u64 begun, u64 now)
 	return now > begun ? now - begun : 0;
 }
 
-SAAKM_GLOBAL int saakm_end(u64 context);
-
 /* ---- idleness ---------------------------------------------------------------------------- */
 
 /*
@@ -105,23 +103,33 @@ SAAKM_GLOBAL int saakm_end_idleness(u64 context)
 	return 0;
 }
 
-/* Ends a handler: exit_idle of cores that left idle, and release of unused claims. */
-SAAKM_GLOBAL int saakm_end(u64 context)
+/* Releases the claims that ended in no placement. */
+SAAKM_GLOBAL int saakm_end_claims(u64 context)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	core_t c;
 
-	if (s->left_idle || s->nr_left)
-		saakm_end_idleness(context);
-	/* Claims that ended in no placement. */
-	if (s->nr_claims) {
-		SAAKM_EACH(s, c, w, s->claims.word[w]) {
-			saakm_exclude(&s->claims, c);
-			saakm_set_remove(SAAKM_WORLD_SET(claimed), c);
-		}
-		s->nr_claims = 0;
+	SAAKM_EACH(s, c, w, s->claims.word[w]) {
+		saakm_exclude(&s->claims, c);
+		saakm_set_remove(SAAKM_WORLD_SET(claimed), c);
 	}
+	s->nr_claims = 0;
+	return 0;
+}
+
+static __always_inline void saakm_end_handler(saakm_t s)
+{
+	if (s->left_idle || s->nr_left)
+		saakm_end_idleness((u64)s);
+	if (s->nr_claims)
+		saakm_end_claims((u64)s);
 	SAAKM_UNLOCK();
+}
+
+/* Ends a handler. A call, because the verifier would check each branch for each state of the caller. */
+SAAKM_GLOBAL int saakm_end(u64 context)
+{
+	saakm_end_handler(SAAKM_FIELD_AT(struct saakm, context));
 	return 0;
 }
 
@@ -208,6 +216,17 @@ SAAKM_GLOBAL int saakm_preempt_cores(u64 context)
 		saakm_preempt_core(c);
 	}
 	s->nr_preempts = 0;
+	return 0;
+}
+
+/* Ends the handler of an operation, which then has nothing else to do. */
+SAAKM_GLOBAL int saakm_finish(u64 context)
+{
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+
+	saakm_end_handler(s);
+	if (s->nr_preempts)
+		saakm_preempt_cores(context);
 	return 0;
 }
 

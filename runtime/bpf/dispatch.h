@@ -16,8 +16,10 @@
 SAAKM_GLOBAL u32 saakm_head(u32 cpu, u32 queue)
 {
 	struct task_struct *p;
-	u32 passed = SAAKM_FORGET(0U);
+	u32 passed = SAAKM_FORGET(0U), first = saakm_first_entry(cpu, queue);
 
+	if (first)
+		return first;
 	bpf_for_each(scx_dsq, p, saakm_dsq(cpu, queue), 0) {
 		thread_t t = saakm_thread_of(p);
 		u64 where;
@@ -203,18 +205,22 @@ static __always_inline bool saakm_sibling_busy(u32 cpu)
 	return false;
 }
 
-/* Ends a spin of cpu, if there is one. */
-SAAKM_GLOBAL int saakm_stop_spinning(u64 context, u32 cpu)
+SAAKM_GLOBAL int saakm_end_spin(u64 context, u32 cpu)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 
-	if (core->spin_since) {
-		core->count.spin_ns += saakm_elapsed(core->spin_since, s->now);
-		core->spin_since = 0;
-		saakm_decided(SAAKM_DECISION(SAAKM_D_SPIN, false, cpu, 0), 0, 0);
-	}
+	core->count.spin_ns += saakm_elapsed(core->spin_since, s->now);
+	core->spin_since = 0;
+	saakm_decided(SAAKM_DECISION(SAAKM_D_SPIN, false, cpu, 0), 0, 0);
 	return 0;
+}
+
+/* Ends a spin of cpu, if there is one. */
+static __always_inline void saakm_stop_spinning(saakm_t s, u32 cpu)
+{
+	if (saakm_core_at(cpu)->spin_since)
+		saakm_end_spin((u64)s, cpu);
 }
 
 /*
@@ -230,7 +236,7 @@ static __always_inline void saakm_spin(saakm_t s, u32 cpu)
 		return;
 	if (s->now >= core->warm_until || saakm_sibling_busy(cpu)) {
 		core->warm_until = 0;
-		saakm_stop_spinning((u64)s, cpu);
+		saakm_stop_spinning(s, cpu);
 		return;
 	}
 	if (!core->spin_since) {
@@ -380,8 +386,7 @@ void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 		/* Nothing that the policy schedules, and alone. */
 		scx_bpf_task_set_slice(prev, SCX_SLICE_DFL);
 	}
-	saakm_end((u64)s);
-	saakm_preempt_cores((u64)s);
+	saakm_finish((u64)s);
 }
 
 #endif

@@ -29,7 +29,7 @@ SAAKM_GLOBAL u32 saakm_place(u64 context, u64 thread, u32 waker)
 	}
 	chosen = saakm_core(t);
 	here->count.placed[t->reason & (SAAKM_MAX_REASONS - 1)]++;
-	saakm_end(context);
+	saakm_end((u64)s);
 	if (s->nr_preempts && saakm_has(&s->preempts, chosen)) {
 		/* Postponed to saakm_insert: until then the core would not find t in its DSQ. */
 		saakm_exclude(&s->preempts, chosen);
@@ -128,7 +128,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SCX_SLICE_DFL, enq_flags | SCX_ENQ_PREEMPT);
 		return;
 	}
-	saakm_join_group((u64)t);
+	saakm_join_group(t);
 	where = t->where;
 	state = saakm_state_of(where);
 	if (state != SAAKM_READY && state != SAAKM_NOT_QUEUED) {
@@ -137,8 +137,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		if (group) {
 			s = saakm_begin(SAAKM_IN_OPERATION, t);
 			saakm_throttle((u64)s, (u64)t);
-			saakm_end((u64)s);
-			saakm_preempt_cores((u64)s);
+			saakm_finish((u64)s);
 			scx_bpf_dsq_insert(p, saakm_group_dsq(group), SAAKM_SLICE_NS, enq_flags);
 			return;
 		}
@@ -148,8 +147,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		s = saakm_begin(SAAKM_IN_OPERATION, t);
 		saakm_update_affinity(t, home, saakm_pinned(p));
 		saakm_interrupt(s, t);
-		saakm_end((u64)s);
-		saakm_preempt_cores((u64)s);
+		saakm_finish((u64)s);
 	} else if (state != SAAKM_READY) {
 		/* Not placed by ops.select_cpu: pinned, or enqueued again after DETACHED. */
 		saakm_update_affinity(t, home, saakm_pinned(p));
@@ -198,7 +196,7 @@ SAAKM_GLOBAL int saakm_place_here(u64 thread, u32 cpu)
 	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
 	saakm_t s;
 
-	saakm_join_group(thread);
+	saakm_join_group(t);
 	saakm_update_affinity(t, cpu, true);
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
 	saakm_change(s, cpu, SAAKM_STOPS, saakm_stranger_of(cpu));
@@ -221,7 +219,7 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 	if (unplaced)
 		saakm_place_here((u64)t, cpu);
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
-	saakm_stop_spinning((u64)s, cpu);
+	saakm_stop_spinning(s, cpu);
 	core->warm_until = 0;
 	core->searched = SAAKM_NOT_SEARCHED;
 	core->rounds = 0;
@@ -263,8 +261,7 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 		saakm_set_add(SAAKM_WORLD_AT + offsetof(struct saakm_world, window.used), cpu);
 	}
 out:
-	saakm_end((u64)s);
-	saakm_preempt_cores((u64)s);
+	saakm_finish((u64)s);
 }
 
 /*
@@ -288,7 +285,7 @@ void BPF_STRUCT_OPS(saakm_stopping, struct task_struct *p, bool runnable)
 	core->busy_ns += now - t->running_since;
 	t->running_since = -1;
 	SAAKM_UNLOCK();
-	saakm_charge((u64)t, now);
+	saakm_charge(t, now);
 }
 
 /* p is no longer runnable: event block or terminate; or DETACHED, to be enqueued again. */
@@ -302,7 +299,7 @@ void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
 
 	if (!t)
 		return;
-	saakm_leave_group((u64)t);
+	saakm_leave_group(t);
 	t->timer_at = 0;
 	t->flags &= ~SAAKM_T_YIELDS;
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
@@ -329,8 +326,7 @@ void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
 		saakm_on_terminate((u64)s, (u64)t);
 	else
 		saakm_on_block((u64)s, (u64)t);
-	saakm_end((u64)s);
-	saakm_preempt_cores((u64)s);
+	saakm_finish((u64)s);
 }
 
 /* sched_yield: ends the slice, so that ops.dispatch calls event yield. */
@@ -385,7 +381,7 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 
 	if (!t || saakm_state_of(t->where) != SAAKM_RUNNING)
 		return;
-	saakm_charge((u64)t, scx_bpf_now());
+	saakm_charge(t, scx_bpf_now());
 	/* A slice of 0 is a preemption that the kernel is about to carry out. */
 	if (p->scx.slice && !saakm_is_percpu_kthread(p))
 		scx_bpf_task_set_slice(p, saakm_throttled_by((u64)t) ? 0 : SAAKM_SLICE_NS);
@@ -420,10 +416,9 @@ void BPF_STRUCT_OPS(saakm_update_idle, s32 cpu, bool idle)
 		saakm_poll_arrival(cpu);
 	} else {
 		saakm_change(s, cpu, SAAKM_WAKES, 0);
-		saakm_stop_spinning((u64)s, cpu);
+		saakm_stop_spinning(s, cpu);
 	}
-	saakm_end((u64)s);
-	saakm_preempt_cores((u64)s);
+	saakm_finish((u64)s);
 }
 
 /* ---- life of a thread ---------------------------------------------------------------------- */

@@ -1586,6 +1586,11 @@ SAAKM_LOCAL core_t nest_search_reserve(saakm_t s, set_t allowed, core_t home)
  */
 SAAKM_LOCAL core_t nest_primary_of(saakm_t s, thread_t t, core_t home)
 {
+	if (SAAKM_EMPTY(s, w,
+			nest_state(s)->primary.word[w] & saakm_idle(s)->word[w]
+			& saakm_affinity(t)->word[w])) {
+		return SAAKM_NO_CORE;
+	}
 	if (nest_state(s)->die_first) {
 		SAAKM_SET(allowed);
 		SAAKM_ASSIGN(s, allowed, w,
@@ -1599,9 +1604,14 @@ SAAKM_LOCAL core_t nest_primary_of(saakm_t s, thread_t t, core_t home)
 	return nest_search_primary(s, saakm_affinity(t), home);
 }
 
-/* nest.ipa:103 */
+/* nest.ipa:104 */
 SAAKM_LOCAL core_t nest_reserve_of(saakm_t s, thread_t t, core_t home)
 {
+	if (SAAKM_EMPTY(s, w,
+			nest_state(s)->reserve.word[w] & saakm_idle(s)->word[w]
+			& saakm_affinity(t)->word[w])) {
+		return SAAKM_NO_CORE;
+	}
 	if (nest_state(s)->die_first) {
 		SAAKM_SET(allowed);
 		SAAKM_ASSIGN(s, allowed, w,
@@ -1616,7 +1626,7 @@ SAAKM_LOCAL core_t nest_reserve_of(saakm_t s, thread_t t, core_t home)
 }
 
 /*
- * nest.ipa:112
+ * nest.ipa:114
  * Core of an attached thread, even if it is stale.
  */
 SAAKM_LOCAL core_t nest_attached_of(saakm_t s, thread_t t)
@@ -1635,7 +1645,7 @@ SAAKM_LOCAL core_t nest_attached_of(saakm_t s, thread_t t)
 }
 
 /*
- * nest.ipa:120
+ * nest.ipa:122
  * Counts consecutive busy previous cores; true if the thread becomes impatient.
  */
 SAAKM_LOCAL bool nest_impatient(saakm_t s, thread_t t, core_t home)
@@ -1648,7 +1658,7 @@ SAAKM_LOCAL bool nest_impatient(saakm_t s, thread_t t, core_t home)
 }
 
 /*
- * nest.ipa:126
+ * nest.ipa:128
  * Places t. `home` is its previous or its parent's core, `waker` the core that wakes or forks it.
  */
 SAAKM_LOCAL void nest_nest_place(saakm_t s, thread_t t, core_t home, core_t waker, bool forked,
@@ -1685,13 +1695,13 @@ SAAKM_LOCAL void nest_nest_place(saakm_t s, thread_t t, core_t home, core_t wake
 	nest_enter_ready(s, t, c2, NEST_REASON_CFS);
 }
 
-/* nest.ipa:144 */
+/* nest.ipa:146 */
 SAAKM_LOCAL void nest_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	nest_nest_place(s, t, parent, parent, true, false);
 }
 
-/* nest.ipa:148 */
+/* nest.ipa:150 */
 SAAKM_LOCAL void nest_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	bool hurry = nest_impatient(s, t, saakm_core(t));
@@ -1707,13 +1717,14 @@ SAAKM_LOCAL void nest_on_unblock(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * nest.ipa:156
+ * nest.ipa:158
  * The choice of CFS; if its die has no idle core, searches the other dies too.
  */
 SAAKM_LOCAL core_t nest_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 {
 	core_t c = nest__cfs_choose_wakeup(s, t, waker);
-	if (saakm_has(saakm_idle(s), c) || !nest_state(s)->work_conserving) {
+	if (saakm_has(saakm_idle(s), c) || !nest_state(s)->work_conserving
+			|| SAAKM_EMPTY(s, w, saakm_idle(s)->word[w] & saakm_affinity(t)->word[w])) {
 		return c;
 	}
 	core_t found = SAAKM_FIRST_NEAREST(s, c, w,
@@ -1721,7 +1732,7 @@ SAAKM_LOCAL core_t nest_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 	return found != SAAKM_NO_CORE ? found : c;
 }
 
-/* nest.ipa:164 */
+/* nest.ipa:166 */
 SAAKM_LOCAL void nest_on_block(saakm_t s, thread_t t)
 {
 	nest_thread(t)->before = nest_thread(t)->last;
@@ -1732,7 +1743,7 @@ SAAKM_LOCAL void nest_on_block(saakm_t s, thread_t t)
 	nest__cfs_on_block(s, t);
 }
 
-/* nest.ipa:171 */
+/* nest.ipa:173 */
 SAAKM_LOCAL void nest_on_terminate(saakm_t s, thread_t t)
 {
 	if (nest_state(s)->exit_demotion && saakm_has(&nest_state(s)->primary, saakm_core(t))
