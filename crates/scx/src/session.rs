@@ -60,7 +60,7 @@ pub struct Options {
     pub command: Vec<String>,
     /// Replace a running policy of Hearth.
     pub replace: bool,
-    /// Measure underload, at a small cost per wake-up.
+    /// Count underload, for which all cores write the same words at each wake-up.
     pub underload: bool,
     /// Let the kernel measure how long a placement takes.
     pub cost: bool,

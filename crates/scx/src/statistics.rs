@@ -97,7 +97,7 @@ statistics! {
         threads: u64, "threads";
         /// Slots that have held a thread, of 512 bytes each.
         slots: u64, "slots";
-        /// Threads that are ready or running now; 0 with --no-underload.
+        /// Threads that are ready or running now.
         runnable: u64, "threads";
         /// Placements of new and woken threads, by the policy's reason.
         placements: BTreeMap<String, u64>, "placements";
@@ -145,7 +145,7 @@ statistics! {
         spin_percent: f64, "%";
         /// Rounds of spinning, in each of which the core looks for work.
         kicks: u64, "rounds";
-        /// Intervals of 4 ms in which underload was counted.
+        /// Intervals of 4 ms in which underload was counted; 0 without --underload, as the next three.
         intervals: u64, "intervals";
         /// Mean number of cores used in an interval.
         cores_used: f64, "cores";
@@ -279,6 +279,8 @@ impl Statistics {
             let count = read!(core, count);
             cores += 1;
             threads += read!(core, threads);
+            let word = CoreWord(read!(core, word));
+            s.runnable += u64::from(word.ready()) + u64::from(word.runs());
             placements.iter_mut().zip(count.placed).for_each(|(sum, n)| *sum += n);
             s.news += count.news;
             s.wakeups += count.wakeups;
@@ -312,7 +314,6 @@ impl Statistics {
         s.threads = threads.max(0) as u64;
         s.slots = read!(world, fresh).saturating_sub(FIRST_THREAD);
         s.no_slot = read!(world, no_slot);
-        s.runnable = read!(world, window.runnable).max(0) as u64;
         s.intervals = read!(world, window.intervals);
         s.underload = read!(world, window.underload);
         s.cores_used = ratio(read!(world, window.cores_used), s.intervals);
@@ -376,15 +377,20 @@ impl<'a> Difference<'a> {
         (self.rate(counter) / 1e9 / self.now.cores_online.max(1) as f64).min(1.0)
     }
 
-    /// Underload per second of the intervals in which it was counted.
-    pub fn underload_per_s(&self) -> f64 {
-        ratio(self.grown(|s| s.underload), self.grown(|s| s.intervals)) / (INTERVAL_NS as f64 / 1e9)
+    /// Underload per second, if it was counted.
+    pub fn underload_per_s(&self) -> Option<f64> {
+        let mean = self.per_interval(|s| s.underload)?;
+        Some(mean / (INTERVAL_NS as f64 / 1e9))
     }
 
-    /// Mean number of cores used in an interval of 4 ms.
-    pub fn cores_used(&self) -> f64 {
-        let sum = |s: &Statistics| (s.cores_used * s.intervals as f64).round() as u64;
-        ratio(self.grown(sum), self.grown(|s| s.intervals))
+    /// Mean number of cores used in an interval of 4 ms, if they were counted.
+    pub fn cores_used(&self) -> Option<f64> {
+        self.per_interval(|s| (s.cores_used * s.intervals as f64).round() as u64)
+    }
+
+    fn per_interval(&self, counter: impl Fn(&Statistics) -> u64) -> Option<f64> {
+        let intervals = self.grown(|s| s.intervals);
+        (intervals > 0).then(|| ratio(self.grown(counter), intervals))
     }
 
     /// Mean time of a placement, if the kernel measured any.

@@ -60,9 +60,9 @@ pub struct Common {
     #[arg(long, value_name = "FILE.log", conflicts_with = "record")]
     log: Option<PathBuf>,
 
-    /// Do not count underload, which costs a little time at each wake-up
+    /// Count underload, for which all cores write the same words at each wake-up
     #[arg(long)]
-    no_underload: bool,
+    underload: bool,
 
     /// Measure the time of placements, which costs a little time at each operation of the policy
     #[arg(long)]
@@ -82,7 +82,7 @@ impl Common {
             frequency: self.frequency,
             record: self.record,
             log: self.log,
-            underload: !self.no_underload,
+            underload: self.underload,
             cost: self.cost,
             watchdog: self.watchdog,
             reloaded: Some(|cores| {

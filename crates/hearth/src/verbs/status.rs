@@ -130,7 +130,6 @@ fn counts(s: &Statistics) -> String {
         ("claims lost", s.claims_lost),
         ("times idle", s.idles),
         ("times kept warm", s.spins),
-        ("underload", s.underload),
         ("bypassed the policy", s.bypassed),
         ("throttled by cpu.max", s.throttled),
         ("failed moves", s.moves_failed),
@@ -140,13 +139,20 @@ fn counts(s: &Statistics) -> String {
     }
     let mut text = table.render();
     text += &format!(
-        "\n{}{} cores used per 4 ms on average; {} threads, {} of them runnable\n\
+        "\n{}{}{} threads, {} of them runnable\n\
          cores are idle {} % of the time, and kept warm {} %\n",
         match s.place_runs {
             0 => String::new(),
             _ => format!("placement: {} ns; ", number(s.place_mean_ns)),
         },
-        number(s.cores_used),
+        match s.intervals {
+            0 => String::new(),
+            _ => format!(
+                "{} cores used per 4 ms on average; {} underload per second; ",
+                number(s.cores_used),
+                number(s.underload_per_s)
+            ),
+        },
         s.threads,
         s.runnable,
         number(s.idle_percent),

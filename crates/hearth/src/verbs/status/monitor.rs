@@ -9,20 +9,20 @@ use hearth_scx::statistics::{Difference, Statistics};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// A column: its title, and its value in an interval.
-type Column = (&'static str, fn(&Difference) -> f64);
+/// A column: its title, and its value in an interval, if it was measured.
+type Column = (&'static str, fn(&Difference) -> Option<f64>);
 
 const COLUMNS: [Column; 10] = [
-    ("placed/s", |d| d.rate(|s| s.placements.values().sum())),
-    ("switch/s", |d| d.rate(|s| s.switches)),
-    ("migr/s", |d| d.rate(|s| s.migrations)),
-    ("steal/s", |d| d.rate(|s| s.steals)),
-    ("preempt/s", |d| d.rate(|s| s.preemptions)),
+    ("placed/s", |d| Some(d.rate(|s| s.placements.values().sum()))),
+    ("switch/s", |d| Some(d.rate(|s| s.switches))),
+    ("migr/s", |d| Some(d.rate(|s| s.migrations))),
+    ("steal/s", |d| Some(d.rate(|s| s.steals))),
+    ("preempt/s", |d| Some(d.rate(|s| s.preemptions))),
     ("underload/s", |d| d.underload_per_s()),
     ("cores", |d| d.cores_used()),
-    ("runnable", |d| d.now().runnable as f64),
-    ("idle%", |d| 100.0 * d.share(|s| s.idle_ns)),
-    ("warm%", |d| 100.0 * d.share(|s| s.spin_ns)),
+    ("runnable", |d| Some(d.now().runnable as f64)),
+    ("idle%", |d| Some(100.0 * d.share(|s| s.idle_ns))),
+    ("warm%", |d| Some(100.0 * d.share(|s| s.spin_ns))),
 ];
 
 const WIDTH: usize = 11;
@@ -73,7 +73,7 @@ fn titles() -> String {
 /// The line of the interval between two readings.
 fn text(before: &Statistics, now: &Statistics) -> String {
     let difference = Difference::new(Some(before), now);
-    line(COLUMNS.iter().map(|(_, value)| number(value(&difference))), &now.policy)
+    line(COLUMNS.iter().map(|(_, value)| value(&difference).map_or("-".into(), number)), &now.policy)
 }
 
 fn line(cells: impl Iterator<Item = String>, policy: &str) -> String {
@@ -113,5 +113,7 @@ mod tests {
         );
         // 250 intervals with 4 cores, then 500 with 1.
         assert_eq!(cell("cores"), "1.00");
+        let uncounted = Statistics { intervals: 250, cores_used: 4.0, ..now };
+        assert!(text(&before, &uncounted).contains(" - "));
     }
 }

@@ -165,7 +165,7 @@ fn rates(since: &Difference, now: &Reading) -> Vec<Line<'static>> {
         ("migrations", rate(|s| s.migrations)),
         ("preemptions", rate(|s| s.preemptions)),
         ("steals", rate(|s| s.steals)),
-        ("underload", number(since.underload_per_s())),
+        ("underload", since.underload_per_s().map_or("-".into(), number)),
         ("idle", percent(|s| s.idle_ns)),
         ("kept warm", percent(|s| s.spin_ns)),
         ("switches", rate(|s| s.switches)),
