@@ -16,8 +16,10 @@
 SAAKM_GLOBAL u32 saakm_head(u32 cpu, u32 queue)
 {
 	struct task_struct *p;
-	u32 passed = SAAKM_FORGET(0U);
+	u32 passed = SAAKM_FORGET(0U), first = saakm_first_entry(cpu, queue);
 
+	if (first)
+		return first;
 	bpf_for_each(scx_dsq, p, saakm_dsq(cpu, queue), 0) {
 		thread_t t = saakm_thread_of(p);
 		u64 where;

@@ -24,6 +24,8 @@ SAAKM_GLOBAL int saakm_lock(void);
 SAAKM_GLOBAL int saakm_unlock(void);
 /* No underload in this build: the stack is used up. */
 #define SAAKM_UNDERLOAD 0
+/* Walks log what they visit. */
+#define SAAKM_PEEKS 0
 #define SAAKM_LOCK() saakm_lock()
 #define SAAKM_UNLOCK() saakm_unlock()
 /*
@@ -83,6 +85,7 @@ _Static_assert(SAAKM_WORLD_AT + sizeof(struct saakm_world) <= SAAKM_TOLD_SETS_AT
 #define SAAKM_HANDLER static __always_inline
 #define SAAKM_EVENT SAAKM_GLOBAL
 #define SAAKM_UNDERLOAD WORLD->underload
+#define SAAKM_PEEKS 1
 #define SAAKM_LOCK() ((void)0)
 #define SAAKM_UNLOCK() ((void)0)
 #define SAAKM_IRQS_OFF(flags) ((void)0)

@@ -57,17 +57,37 @@ static __always_inline bool saakm_is_ready_in(u64 where, core_t c, u32 queue)
 		    saakm_is_ready_in(t##_where = t->where, c, queue) &&                           \
 		    SAAKM_LOG_VISIT(t, t##_walk))
 
+/* Since Linux 6.19. Takes no lock. */
+extern struct task_struct *scx_bpf_dsq_peek(u64 dsq) __ksym __weak;
+
+/* Index of the first entry of a queue, 0: unknown; then only a walk can tell. */
+static __always_inline u32 saakm_first_entry(core_t c, u32 queue)
+{
+	struct task_struct *p;
+	thread_t t;
+
+	if (!SAAKM_PEEKS || !bpf_ksym_exists(scx_bpf_dsq_peek))
+		return 0;
+	p = scx_bpf_dsq_peek(saakm_dsq(c, queue));
+	t = p ? saakm_thread_of(p) : NULL;
+	return t && saakm_is_ready_in(t->where, c, queue) ? t->index : 0;
+}
+
 /* The first thread that a walk over a queue visits, or 0. */
 SAAKM_GLOBAL u32 saakm_peek(u64 context, core_t c, u32 queue)
 {
 	saakm_t s __attribute__((unused)) = SAAKM_FIELD_AT(struct saakm, context);
 	thread_t t;
+	u32 index;
 
 	if (!saakm_nr_ready(s, c)) {
 		(void)SAAKM_LOG_WALK(c, queue);
 		return 0;
 	}
 	SAAKM_READ_QUEUES();
+	index = saakm_first_entry(c, queue);
+	if (index)
+		return index;
 	SAAKM_EACH_THREAD(s, t, c, queue)
 		return t->index;
 	return 0;
