@@ -355,7 +355,16 @@ SAAKM_GLOBAL int saakm_set_limit(u32 index, u64 period_us, u64 quota_us, u64 bur
 	return 0;
 }
 
-/* A cgroup is new, or existed when the policy was loaded: parents first. */
+/* All indexes are new again, after a hot-plug: their DSQs are gone. */
+static __always_inline void saakm_forget_groups(void)
+{
+	u32 index;
+
+	while (!bpf_map_pop_elem(&saakm_free_groups, &index) && can_loop)
+		;
+}
+
+/* A cgroup is new, or existed when the policy started: parents first. */
 s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_cgroup_init, struct cgroup *cgrp,
 			     struct scx_cgroup_init_args *args)
 {

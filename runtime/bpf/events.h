@@ -538,7 +538,28 @@ void BPF_STRUCT_OPS(saakm_set_cpumask, struct task_struct *p, const struct cpuma
 
 /* ---- start and end -------------------------------------------------------------------------- */
 
-/* Sets up the policy's state, a DSQ per core and queue, and a timer per core. */
+/* Whether the cores on line are those of which the loader knows. The kernel calls ops.init with hot-plugs locked out. */
+static __always_inline bool saakm_knows_cores(void)
+{
+	const struct cpumask *mask = scx_bpf_get_online_cpumask();
+	u32 online = bpf_cpumask_weight(mask), known = 0, both = 0, w;
+
+	for (w = SAAKM_FORGET(0U); w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1)) {
+		u64 word = 0, ours = WORLD->online.word[w & (SAAKM_SET_WORDS - 1)];
+
+		bpf_probe_read_kernel(&word, sizeof(word), (void *)((u64)mask + w * sizeof(word)));
+		known += saakm_popcount(ours);
+		both += saakm_popcount(word & ours);
+	}
+	scx_bpf_put_cpumask(mask);
+	return both == known && both == online;
+}
+
+/*
+ * Sets up the policy's state, a DSQ per core and queue, and a timer per core. After a hot-plug the
+ * programs and maps are those of before, and the loader has cleared the memory that it shares. Timers that were armed
+ * before find nothing to do.
+ */
 s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 {
 	int64_t SAAKM_MEM *params = (int64_t SAAKM_MEM *)saakm_state_attrs(NULL);
@@ -552,6 +573,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 		scx_bpf_error("the loader's memory layout is not %d", SAAKM_LAYOUT);
 		return -EINVAL;
 	}
+	saakm_forget_groups();
 	SAAKM_INIT_STATE(saakm_state_attrs(NULL));
 	/* Parameters are the first fields of the state. */
 	bpf_for(i, 0, nr_params)
@@ -576,6 +598,8 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 		bpf_timer_set_callback(&timer->timer, saakm_move_timer_fired);
 		bpf_timer_init(&relief->timer, &saakm_relief_timers, CLOCK_MONOTONIC);
 	}
+	if (!saakm_knows_cores())
+		scx_bpf_exit(SCX_ECODE_RSN_HOTPLUG | SCX_ECODE_ACT_RESTART, "a core came or went");
 	return 0;
 }
 
@@ -610,7 +634,7 @@ void BPF_STRUCT_OPS(saakm_exit, struct scx_exit_info *info)
 
 /*
  * No cpu_online and cpu_offline: at a hot-plug the kernel ends the policy and asks the loader to
- * load it again for the new set of cores. Handling it in place would depend on the kernel version,
+ * start it again for the new set of cores. Handling it in place would depend on the kernel version,
  * because a core that goes off line waits for its last threads in different ways. See hotplug.h.
  */
 /* clang-format off */

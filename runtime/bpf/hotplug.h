@@ -4,7 +4,7 @@
 #define SAAKM_HOTPLUG_H
 
 /*
- * Ends the policy before a core goes off line; the loader loads it again for the remaining cores.
+ * Ends the policy before a core goes off line; the loader starts it again for the remaining cores.
  *
  * Without cpu_offline, the kernel does the same by itself, but only after it has deactivated the
  * core and waited for an RCU grace period. Until then the core takes no threads from DSQs, which

@@ -73,6 +73,7 @@ SAAKM_GLOBAL int saakm_init_stranger(u32 c)
 	t->ran_on = c;
 	t->affinity = (u64)&saakm_core_at(c)->self;
 	t->where = SAAKM_RUNNING | (u64)c << 16;
+	saakm_clear_attrs((u64)t);
 	SAAKM_INIT_THREAD(saakm_thread_attrs(t));
 	saakm_change_core(c, SAAKM_RUNS, index);
 	return 0;

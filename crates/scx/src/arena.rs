@@ -84,32 +84,33 @@ impl Arena {
         (0..nr_cores).filter(|core| read!(self.core(*core), known) != 0)
     }
 
-    /// Allocates the pages that belong to no core. From a missing page the policy would read zeros, through a page
-    /// fault.
-    pub(crate) fn touch(&self) {
-        for at in (WORLD_AT..STATE_AT + STATE_BYTES).step_by(4096) {
-            // SAFETY: the address is in the arena, which the policy does not use yet.
-            unsafe { ptr::write_volatile(self.at::<u8>(at), 0) };
-        }
+    /// Clears what belongs to no core. This also allocates the pages: from a missing page the policy would read zeros,
+    /// through a page fault.
+    pub(crate) fn clear(&self) {
+        self.zero(WORLD_AT, STATE_AT + STATE_BYTES - WORLD_AT);
     }
 
-    /// Allocates the pages in which the log keeps the last logged state.
-    pub(crate) fn touch_logged(&self) {
-        for at in (TOLD_SETS_AT..ZERO_AT).chain(TOLD_AT..CORES_AT).step_by(4096) {
-            // SAFETY: as above.
-            unsafe { ptr::write_volatile(self.at::<u8>(at), 0) };
-        }
+    /// Clears the last logged state of cores. That of sets is a part of what `clear` clears.
+    pub(crate) fn clear_logged(&self) {
+        self.zero(TOLD_AT, CORES_AT - TOLD_AT);
     }
 
-    /// Allocates the pages of `core` and of its contexts.
-    pub(crate) fn touch_core(&self, core: usize) {
-        let seen = read!(self.core(core), known);
-        store!(self.core(core), known, seen);
-        for context in 0..CONTEXTS {
-            let at = CONTEXTS_AT + (core * CONTEXTS + context) * CONTEXT_BYTES;
-            // SAFETY: as above.
-            unsafe { ptr::write_volatile(self.at::<u8>(at), 0) };
-        }
+    /// Clears `core` and its contexts.
+    pub(crate) fn clear_core(&self, core: usize) {
+        assert!(core < MAX_CORES);
+        self.zero(CORES_AT + core * CORE_BYTES, CORE_BYTES);
+        self.zero(CONTEXTS_AT + core * CONTEXTS * CONTEXT_BYTES, CONTEXTS * CONTEXT_BYTES);
+    }
+
+    /// Clears a domain.
+    pub(crate) fn clear_domain(&self, level: usize, index: usize) {
+        assert!(level < LEVELS && index < MAX_CORES);
+        self.zero(DOMAINS_AT + (level * MAX_CORES + index) * DOMAIN_BYTES, DOMAIN_BYTES);
+    }
+
+    fn zero(&self, at: usize, bytes: usize) {
+        // SAFETY: callers pass ranges within the arena, and no policy runs that could read or write them.
+        unsafe { ptr::write_bytes(self.at::<u8>(at), 0, bytes) };
     }
 }
 

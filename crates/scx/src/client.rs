@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 /// Longest wait for an answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Longest wait for a policy that is being loaded again, or for the end of one, which may be loading.
-pub const RELOAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// Longest wait for a policy that starts again, or for the end of one, which may be loading.
+pub const RESTART_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub struct Client {
     stream: BufReader<UnixStream>,
@@ -74,7 +74,7 @@ impl Client {
         })
     }
 
-    /// The same; waits while the policy is being loaded again after a hot-plug.
+    /// The same; waits while the policy starts again after a hot-plug.
     ///
     /// # Errors
     /// As [`Client::info`].
@@ -82,7 +82,7 @@ impl Client {
         let begun = Instant::now();
         loop {
             match self.info() {
-                Err(Error::Refused { errno: libc::EAGAIN, .. }) if begun.elapsed() < RELOAD_TIMEOUT => {
+                Err(Error::Refused { errno: libc::EAGAIN, .. }) if begun.elapsed() < RESTART_TIMEOUT => {
                     thread::sleep(Duration::from_millis(100));
                 }
                 answer => return answer,

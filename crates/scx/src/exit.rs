@@ -7,7 +7,7 @@ const ERROR: i32 = 1024;
 const STALL: i32 = 1026;
 const UNREG: i32 = 64;
 const SYSRQ: i32 = 67;
-/// `enum scx_exit_code`: the loader should load the scheduler again.
+/// `enum scx_exit_code`: the loader should start the scheduler again.
 const RESTART: i64 = 1 << 48;
 
 /// The kernel's account of the end of a policy.
@@ -46,7 +46,7 @@ impl ExitInfo {
         self.kind == 0
     }
 
-    /// A core came on line or went off line: the policy must be loaded again.
+    /// A core came on line or went off line: the policy must be started again.
     pub fn restart(&self) -> bool {
         (UNREG..ERROR).contains(&self.kind) && self.code & RESTART != 0
     }

@@ -36,6 +36,8 @@ const OPTIONAL: [&str; 6] = [
 ];
 /// Operation that only kernels without the function need: Linux 6.19 deprecates it and has the function.
 const DEPRECATED: (&str, &str) = ("cpu_release", "scx_bpf_reenqueue_local___v2");
+/// Key of the only element of a map with global variables.
+const FIRST: [u8; 4] = 0u32.to_ne_bytes();
 /// Map of an object that writes a log.
 const LOG_RING: &str = "saakm_log_ring";
 
@@ -71,6 +73,8 @@ pub struct Loaded {
     exit: Global,
     exit_dump: Global,
     links: Vec<Link>,
+    /// What the kernel had measured before the last [`Loaded::begin_again`].
+    placed: (u64, u64),
     /// The kernel measures run times while it is open.
     _cost: Option<OwnedFd>,
 }
@@ -83,30 +87,20 @@ struct Global {
     size: usize,
 }
 
-/// Loads a policy; the kernel verifies it. `hotplugs` is how often cores had come and gone before `host` was looked at
-/// (`requirements::hotplugs`): if it is more often when the policy is attached, the kernel refuses it.
+/// Loads a policy; the kernel verifies it.
 ///
 /// # Errors
 /// The kernel rejects the object. [`Error::Verifier`] names the file with the verifier's log.
-pub fn load(
-    policy: &Policy,
-    object: &[u8],
-    host: &Host,
-    hotplugs: u64,
-    options: &LoadOptions,
-) -> Result<Loaded, Error> {
+pub fn load(policy: &Policy, object: &[u8], host: &Host, options: &LoadOptions) -> Result<Loaded, Error> {
     libbpf_log::begin();
     // Verification is work of this thread in the kernel. Beside busy threads it would take several times as long.
     let _boost = Boost::begin();
     let bad = |what: String| Error::Load { policy: policy.name().to_owned(), action: "loaded", what };
-    let most = host.cpus.last().map_or(1, |last| *last as usize + 1);
-    if most > MAX_CORES {
-        return Err(Error::TooManyCores { cores: most, most: MAX_CORES });
-    }
+    check_number_of_cores(host)?;
     let mut builder = ObjectBuilder::default();
     let opened = builder.name("saakm").and_then(|builder| builder.open_memory(object));
     let mut open = opened.map_err(|error| bad(format!("it is not a BPF object: {error}")))?;
-    let (exit, exit_dump) = prepare(&mut open, hotplugs, options).map_err(bad)?;
+    let (exit, exit_dump) = prepare(&mut open, options).map_err(bad)?;
     let object = open.load().map_err(|error| rejected(policy, &error))?;
     // SAFETY: `object` declares the arena, and `Loaded` drops both together.
     let arena = unsafe { Arena::mapped() };
@@ -119,12 +113,18 @@ pub fn load(
         exit,
         exit_dump,
         links: Vec::new(),
+        placed: (0, 0),
         _cost: cost,
     })
 }
 
-/// Sets options, sizes of maps, and the hot-plug count in the opened object. Returns where it stores its exit and dump.
-fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Result<(Global, Global), String> {
+fn check_number_of_cores(host: &Host) -> Result<(), Error> {
+    let cores = host.cpus.last().map_or(1, |last| *last as usize + 1);
+    if cores > MAX_CORES { Err(Error::TooManyCores { cores, most: MAX_CORES }) } else { Ok(()) }
+}
+
+/// Sets options and sizes of maps in the opened object. Returns where it stores its exit and dump.
+fn prepare(open: &mut OpenObject, options: &LoadOptions) -> Result<(Global, Global), String> {
     let (ops, unused, exit, exit_dump, dump_len) = {
         use libbpf_rs::AsRawLibbpf;
         // SAFETY: the object lives as long as `open`, and the types are dropped before it changes.
@@ -139,7 +139,7 @@ fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Resul
             }
         };
         let unused: Vec<_> = Kernel::running().unused_operations().map(field).collect();
-        let ops = ["flags", "timeout_ms", "hotplug_seq"].map(field);
+        let ops = ["flags", "timeout_ms"].map(field);
         let global = |section: &'static str, name| global(&btf, section, name);
         let exit = global(".data", "uei");
         (ops, unused, exit, global(".data.uei_dump", "uei_dump"), global(".rodata", "uei_dump_len"))
@@ -155,7 +155,7 @@ fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Resul
         match &*name {
             "saakm_ops" => {
                 let value = map.initial_value_mut().ok_or("its operations cannot be changed")?;
-                let [flags, timeout_ms, hotplug_seq] = ops;
+                let [flags, timeout_ms] = ops;
                 // Otherwise the kernel would queue such a thread past the policy, behind the running one. Linux 6.14.
                 let mut bits = ops_flag("SCX_OPS_ENQ_MIGRATION_DISABLED").unwrap_or(0);
                 if options.partial {
@@ -169,8 +169,6 @@ fn prepare(open: &mut OpenObject, hotplugs: u64, options: &LoadOptions) -> Resul
                 for operation in &unused {
                     put(value, *operation, &[0; size_of::<*const ()>()]);
                 }
-                // Kernels without this field have no such member in the object's BTF either.
-                put(value, hotplug_seq, &hotplugs.to_ne_bytes());
             }
             MEMBERS_RING => {
                 map.set_autocreate(options.moves).map_err(|error| format!("its ring buffer: {error}"))?;
@@ -320,9 +318,9 @@ fn enable_run_time_statistics() -> Result<OwnedFd, Error> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Writes topology, parameters and options into the arena.
+/// Writes topology, parameters and options into the arena, and clears the rest.
 fn fill_arena(arena: &Arena, host: &Host, options: &LoadOptions) {
-    arena.touch();
+    arena.clear();
     topology::fill(arena, host);
     let world = arena.world();
     store!(world, layout, LAYOUT);
@@ -334,7 +332,7 @@ fn fill_arena(arena: &Arena, host: &Host, options: &LoadOptions) {
     store!(world, underload, options.underload.into());
     store!(world, lazy, preempts_lazily(Path::new("/")).into());
     if options.log {
-        arena.touch_logged();
+        arena.clear_logged();
     }
 }
 
@@ -421,14 +419,43 @@ impl Loaded {
         self.links.clear();
     }
 
+    /// Detaches the policy and makes it as new, for a host whose cores may have changed. The kernel does not verify it
+    /// again. Of the options, only those count that are kept in the arena.
+    ///
+    /// # Errors
+    /// Too many cores, or the kernel does not let the last exit be cleared.
+    pub fn begin_again(&mut self, host: &Host, options: &LoadOptions) -> Result<(), Error> {
+        self.detach();
+        check_number_of_cores(host)?;
+        self.clear_exit().ok_or_else(|| Error::Load {
+            policy: self.policy.clone(),
+            action: "started again",
+            what: "its exit information cannot be cleared".into(),
+        })?;
+        self.placed = self.placed();
+        fill_arena(&self.arena, host, options);
+        Ok(())
+    }
+
+    /// The map that has a global variable.
+    fn section(&self, global: Global) -> Option<MapImpl<'_>> {
+        self.object.maps().find(|map| {
+            let name = map.name().to_string_lossy();
+            map.map_type() == MapType::Array && name.ends_with(global.section)
+        })
+    }
+
+    fn clear_exit(&self) -> Option<()> {
+        let map = self.section(self.exit)?;
+        let mut value = map.lookup(&FIRST, MapFlags::ANY).ok().flatten()?;
+        value.get_mut(self.exit.offset..self.exit.offset + self.exit.size)?.fill(0);
+        map.update(&FIRST, &value, MapFlags::ANY).ok()
+    }
+
     /// The kernel's account of the end of the policy; `None` while it runs.
     pub fn exit(&self) -> Option<ExitInfo> {
         let read = |global: Global| {
-            let map = self.object.maps().find(|map| {
-                let name = map.name().to_string_lossy();
-                map.map_type() == MapType::Array && name.ends_with(global.section)
-            })?;
-            let value = map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).ok().flatten()?;
+            let value = self.section(global)?.lookup(&FIRST, MapFlags::ANY).ok().flatten()?;
             value.get(global.offset..global.offset + global.size).map(<[u8]>::to_vec)
         };
         let info = ExitInfo::parse(&self.policy, &read(self.exit)?, b"")?;
@@ -440,6 +467,12 @@ impl Loaded {
 
     /// Number of placements that the kernel has measured, and their total time in ns.
     pub fn placing(&self) -> (u64, u64) {
+        let (number, ns) = self.placed();
+        (number.saturating_sub(self.placed.0), ns.saturating_sub(self.placed.1))
+    }
+
+    /// The same, since the policy was loaded.
+    fn placed(&self) -> (u64, u64) {
         let Some(program) = self.object.progs().find(|program| program.name() == "saakm_select_cpu") else {
             return (0, 0);
         };

@@ -2,7 +2,7 @@
 
 use crate::arena::{read, store};
 use crate::cgroup::{self, Cgroup, Move, Moves};
-use crate::client::{Client, RELOAD_TIMEOUT};
+use crate::client::{Client, RESTART_TIMEOUT};
 use crate::error::Error;
 use crate::frequency::{self, Driver, Source};
 use crate::limits::{self, Limit};
@@ -34,7 +34,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval at which the power profile and a whole cgroup are looked at. The cgroup's moves are known at once; this finds
 /// threads that changed their class themselves, and moves that did not fit into the ring buffer.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// Time without a hot-plug before the policy is loaded again.
+/// Time without a hot-plug before the policy starts again.
 const HOTPLUG_SETTLE: Duration = Duration::from_millis(200);
 
 /// Scope of a policy that does not schedule the whole system.
@@ -69,8 +69,8 @@ pub struct Options {
     /// Index of a parameter, and its value while the machine's power profile saves power. Excludes `log`: parameters must
     /// not change while a log is being written.
     pub power_save: Vec<(usize, i64)>,
-    /// Called with the number of cores after a hot-plug, when the policy is loaded again.
-    pub reloaded: Option<fn(usize)>,
+    /// Called with the number of cores after a hot-plug, when the policy schedules again.
+    pub restarted: Option<fn(usize)>,
 }
 
 /// Why [`Session::wait`] returned.
@@ -101,7 +101,6 @@ enum Event {
 pub struct Session {
     shared: Arc<Shared>,
     events: Receiver<Event>,
-    object: Vec<u8>,
     options: Options,
     signals: Handle,
     server: Option<Server>,
@@ -136,7 +135,7 @@ struct Running {
     host: Host,
     /// CLOCK_MONOTONIC when the policy became the scheduler, in ns.
     since: u64,
-    /// Number of reloads after hot-plugs.
+    /// Number of new starts after hot-plugs.
     restarts: u64,
 }
 
@@ -150,7 +149,6 @@ impl Session {
         requirements::check()?;
         let old = loader_to_replace(options.replace)?;
         let object = object::for_policy(&policy, purpose(&options))?;
-        let hotplugs = requirements::hotplugs();
         let host = Host::detect();
         let frequency = options.frequency.clone().resolve(&host);
         let cgroup = match &options.partial {
@@ -160,7 +158,7 @@ impl Session {
         // Fails early if the machine of the model does not fit.
         let driver = driver(&frequency, &host)?;
         let recording = options.record.as_deref().map(Recording::prepare).transpose()?;
-        let loaded = load::load(&policy, &object, &host, hotplugs, &load_options(&policy, &options)?)?;
+        let loaded = load::load(&policy, &object, &host, &load_options(&policy, &options)?)?;
         if let Some((mut old, ops)) = old {
             old.stop()?;
             wait_until_gone(&ops)?;
@@ -188,7 +186,6 @@ impl Session {
         let mut session = Session {
             shared,
             events,
-            object,
             options,
             signals,
             server: None,
@@ -416,7 +413,7 @@ impl Session {
         }
     }
 
-    /// Loads the policy again with its current parameters, after a hot-plug has ended it. A recording or log ends here,
+    /// Starts the policy again with its current parameters, after a hot-plug has ended it. A recording or log ends here,
     /// because threads get new serial numbers and the cores may have changed.
     fn restart(&mut self) -> Result<(), Error> {
         self.model = None;
@@ -427,25 +424,29 @@ impl Session {
             *self.shared.recording.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
         // Requests meanwhile are answered with EAGAIN.
-        let old = self.shared.running.write().unwrap_or_else(PoisonError::into_inner).take();
-        let restarts = old.as_ref().map_or(0, |old| old.restarts) + 1;
-        if let Some(old) = old {
-            let policy = &self.shared.policy;
-            let value = |index| read_param(&old.loaded, index);
-            let values: Vec<i64> = (0..policy.params().len()).map(value).collect();
-            self.options.params = Settings::from_values(policy, &values)?;
+        let Some(old) = self.shared.running.write().unwrap_or_else(PoisonError::into_inner).take() else {
+            return Ok(());
+        };
+        let restarts = old.restarts + 1;
+        let policy = &self.shared.policy;
+        let value = |index| read_param(&old.loaded, index);
+        let values: Vec<i64> = (0..policy.params().len()).map(value).collect();
+        self.options.params = Settings::from_values(policy, &values)?;
+        let logged = self.options.log.take().is_some();
+        let options = load_options(policy, &self.options)?;
+        let mut loaded = old.loaded;
+        loaded.detach();
+        if logged {
             // The arena has a fixed address, so unmap the old one first.
-            drop(old);
+            drop(loaded);
+            let object = object::for_policy(policy, object::Purpose::Run)?;
+            loaded = load::load(policy, &object, &Host::detect(), &options)?;
         }
-        if self.options.log.take().is_some() {
-            self.object = object::for_policy(&self.shared.policy, object::Purpose::Run)?;
-        }
-        let options = load_options(&self.shared.policy, &self.options)?;
         loop {
-            let hotplugs = wait_until_settled();
+            wait_until_settled();
             let host = Host::detect();
             let driver = driver(&self.shared.frequency, &host)?;
-            let mut loaded = load::load(&self.shared.policy, &self.object, &host, hotplugs, &options)?;
+            loaded.begin_again(&host, &options)?;
             self.shared.frequency.store(&loaded.arena, &host, driver.as_ref());
             let since = statistics::now();
             match loaded.attach() {
@@ -457,8 +458,8 @@ impl Session {
             let running = Some(Running { loaded, host, since, restarts });
             *self.shared.running.write().unwrap_or_else(PoisonError::into_inner) = running;
             self.start_companions(driver, None)?;
-            if let Some(reloaded) = self.options.reloaded {
-                reloaded(cores);
+            if let Some(restarted) = self.options.restarted {
+                restarted(cores);
             }
             return Ok(());
         }
@@ -527,7 +528,7 @@ fn driver(frequency: &Source, host: &Host) -> Result<Option<Driver>, Error> {
 }
 
 /// The loader to replace and the name of its policy; an error if a scheduler runs that must not be replaced. While a
-/// loader loads its policy again after a hot-plug, the kernel knows of no scheduler.
+/// policy starts again after a hot-plug, the kernel knows of no scheduler.
 fn loader_to_replace(replace: bool) -> Result<Option<(Client, String)>, Error> {
     let ops = requirements::running();
     let told = Client::of_this_machine().and_then(|mut client| Ok((client.loaded_info()?, client)));
@@ -550,21 +551,21 @@ fn loader_to_replace(replace: bool) -> Result<Option<(Client, String)>, Error> {
 pub fn wait_until_gone(ops: &str) -> Result<(), Error> {
     let begun = Instant::now();
     while Client::of_this_machine().is_ok() || requirements::running().is_some() {
-        if begun.elapsed() > RELOAD_TIMEOUT {
-            return Err(Error::DoesNotEnd { ops: ops.into(), seconds: RELOAD_TIMEOUT.as_secs() });
+        if begun.elapsed() > RESTART_TIMEOUT {
+            return Err(Error::DoesNotEnd { ops: ops.into(), seconds: RESTART_TIMEOUT.as_secs() });
         }
         thread::sleep(Duration::from_millis(20));
     }
     Ok(())
 }
 
-/// Waits until no hot-plug is in progress; returns the count of hot-plugs.
-fn wait_until_settled() -> u64 {
+/// Waits until no hot-plug is in progress.
+fn wait_until_settled() {
     loop {
         let before = requirements::hotplugs();
         thread::sleep(HOTPLUG_SETTLE);
         if requirements::hotplugs() == before && !requirements::hotplugging() {
-            return before;
+            return;
         }
     }
 }
@@ -743,7 +744,7 @@ impl Service for Shared {
         }
         let running = self.running();
         let running = running.as_ref().ok_or_else(|| {
-            Refusal::new(libc::EAGAIN, "the policy is being loaded again after a hot-plug; try again")
+            Refusal::new(libc::EAGAIN, "the policy starts again after a hot-plug; try again")
         })?;
         let json = |value: serde_json::Result<Value>| {
             value.map_err(|error| Refusal::new(libc::EINVAL, error.to_string()))

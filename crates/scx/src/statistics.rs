@@ -159,7 +159,7 @@ statistics! {
         throttled: u64, "times";
         /// Threads beyond the policy's capacity, which run from the kernel's global queue.
         no_slot: u64, "threads";
-        /// Reloads of the policy after CPU hotplug. All other counters restart at a reload.
+        /// Starts of the policy after CPU hotplug. All other counters start from 0 then.
         restarts: u64, "times";
         /// Number of members of each set of cores of the policy.
         sets: BTreeMap<String, u64>, "cores";
@@ -169,7 +169,7 @@ statistics! {
 statistics! {
     /// The current state of the cores.
     Cores("cores") {
-        /// The cores that were online when the policy was loaded, by number.
+        /// The cores that were online when the policy started, by number.
         cores: Vec<CoreState>, "";
     }
 }
@@ -346,7 +346,7 @@ pub struct Difference<'a> {
 }
 
 impl<'a> Difference<'a> {
-    /// Without a reading `before`, or if the policy was loaded again since then, `now` counts from the load.
+    /// Without a reading `before`, or if the policy has started again since then, `now` counts from that start.
     pub fn new(before: Option<&'a Statistics>, now: &'a Statistics) -> Self {
         let before = before.filter(|before| before.policy == now.policy && before.uptime_ns < now.uptime_ns);
         let ns = now.uptime_ns - before.map_or(0, |before| before.uptime_ns);

@@ -64,10 +64,15 @@ impl Domains {
     }
 }
 
-/// Writes cores and domains into the arena. Cores have the kernel's numbers; numbers from `MAX_CORES` on are left out.
+/// Writes cores and domains into the arena, while no policy runs. Cores have the kernel's numbers; numbers from
+/// `MAX_CORES` on are left out.
 pub fn fill(arena: &Arena, host: &Host) {
     let world = arena.world();
     let nr_cores = host.cpus.last().map_or(1, |last| *last as usize + 1).min(MAX_CORES);
+    // A core that comes on line wakes threads before the kernel reports it.
+    for &cpu in host.possible.iter().chain(&host.cpus).filter(|cpu| (**cpu as usize) < MAX_CORES) {
+        arena.clear_core(cpu as usize);
+    }
     for &cpu in host.cpus.iter().filter(|cpu| (**cpu as usize) < MAX_CORES) {
         let cpu = cpu as usize;
         let core = arena.core(cpu);
@@ -80,14 +85,11 @@ pub fn fill(arena: &Arena, host: &Host) {
             include(&raw mut (*world).online, cpu);
         }
     }
-    // A core that comes on line wakes threads before the kernel reports it.
-    for &cpu in host.possible.iter().chain(&host.cpus).filter(|cpu| (**cpu as usize) < MAX_CORES) {
-        arena.touch_core(cpu as usize);
-    }
     let domains = Domains::of(host);
     store!(world, pairs, u32::from(domains.groups[0].iter().any(|group| group.cores.len() > 1)));
     for (level, groups) in domains.groups.iter().enumerate() {
         for (index, group) in groups.iter().enumerate().take(MAX_CORES) {
+            arena.clear_domain(level, index);
             let domain = arena.domain(level, index);
             for l in 0..=level {
                 store!(domain, first[l], group.first[l]);

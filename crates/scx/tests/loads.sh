@@ -12,10 +12,14 @@ latencies() { timeout 240 "$H" play schbench:messages=2,workers=8,rounds=5 --bur
 
 loaded_again() { n=0; until says "\"restarts\": $1," "$H" status --json; do n=$((n + 1)); [ $n -lt 300 ] || return 1; sleep 0.2; done; }
 
+# The kernel's numbers of the loader's programs.
+programs() { cat "/proc/$loader"/fdinfo/* 2>/dev/null | grep '^prog_id' | sort -u; }
+
 # A core goes off line and comes back, while threads are pinned to it, to it and a neighbour, and to all cores. Each
-# time the kernel's scheduler takes over, and the policy is loaded again.
+# time the kernel's scheduler takes over, and the policy starts again, without being loaded.
 hotplug() {
 	hogs=
+	verified=$(programs)
 	for cores in 3 3 2,3 0-3; do
 		taskset -c "$cores" sh -c 'while :; do :; done' &
 		hogs="$hogs $!"
@@ -35,7 +39,7 @@ hotplug() {
 	done
 	wait $play || { cat /tmp/play; return 1; }
 	# shellcheck disable=SC2086 # several processes
-	kill $hogs && is "$policy"
+	kill $hogs && is "$policy" && [ -n "$verified" ] && [ "$(programs)" = "$verified" ]
 }
 
 # Threads that are pinned to one core run only there.

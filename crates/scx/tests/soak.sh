@@ -179,7 +179,7 @@ cell() { # cell LOAD: prints its line
 		END { printf "cell %s %d %d %d %d\n", cell, gap, least, most, lost }'
 }
 
-# The policy schedules, if need be after a reload.
+# The policy schedules, if need be after it has started again.
 schedules() {
 	[ "$policy" != kernel ] || return 0
 	n=0

@@ -85,9 +85,9 @@ impl Common {
             underload: self.underload,
             cost: self.cost,
             watchdog: self.watchdog,
-            reloaded: Some(|cores| {
+            restarted: Some(|cores| {
                 eprintln!(
-                    "hearth: the set of online cores changed; the policy is loaded again, for {}",
+                    "hearth: the set of online cores changed; the policy starts again, on {}",
                     count(cores, "core")
                 );
             }),
