@@ -53,7 +53,7 @@ fn the_c_of_a_product_has_no_warnings() {
         "warm+deadline+fixed+nrRun+all+one+nests+fast+defer+spin",
         "warm+rbtree+split+usedTime+llc+each+idle+recent+beyond+local",
     ] {
-        compiles(&emit::c(&product(name).ir), &name.replace('+', "-"));
+        compiles(&emit::c(&product(name).ir));
     }
 }
 

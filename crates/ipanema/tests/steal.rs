@@ -23,7 +23,7 @@ fn emitted(function: &str, rule: &str) -> String {
         Ok(compiled) => emit::c(&compiled.ir),
         Err(failed) => panic!("{failed}"),
     };
-    compiles(&c, "p");
+    compiles(&c);
     c
 }
 

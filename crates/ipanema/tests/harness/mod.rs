@@ -1,8 +1,9 @@
 //! Helpers for tests of the emitter.
 #![allow(dead_code)]
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use hearth_ipanema::syntax::Source;
 use hearth_ipanema::{Compiled, Failed, builtin, compile, emit};
@@ -58,24 +59,27 @@ impl Cc {
         self
     }
 
-    pub fn run(mut self) {
-        let output = self.0.output().expect("there is a C compiler");
+    pub fn run(self) {
+        self.run_with("");
+    }
+
+    /// Runs with an input.
+    fn run_with(mut self, input: &str) {
+        self.0.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut compiler = self.0.spawn().expect("there is a C compiler");
+        let sent = compiler.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes()));
+        let output = compiler.wait_with_output().expect("it ends");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(matches!(sent, Some(Ok(()))), "{sent:?}");
     }
 }
 
 /// Compiles C with optimisation, discards the output, and asserts that there are no warnings.
-pub fn compiles(c: &str, name: &str) {
-    compiles_with(&["-O2", "-c", "-o", "/dev/null"], c, name);
+pub fn compiles(c: &str) {
+    cc(&["-O2", "-c", "-o", "/dev/null", "-x", "c", "-"]).run_with(c);
 }
 
 /// Checks only the syntax and types of C.
-pub fn is_c(c: &str, name: &str) {
-    compiles_with(&["-fsyntax-only"], c, name);
-}
-
-fn compiles_with(args: &[&str], c: &str, name: &str) {
-    let source = scratch(&format!("compiles-{name}")).join("policy.c");
-    std::fs::write(&source, c).unwrap();
-    cc(args).arg(&source).run();
+pub fn is_c(c: &str) {
+    cc(&["-fsyntax-only", "-x", "c", "-"]).run_with(c);
 }
