@@ -85,7 +85,7 @@ macro_rules! statistics {
 }
 
 statistics! {
-    /// Counters of a policy since it was loaded. They only grow: compute a rate from the difference of two readings.
+    /// Counters of a policy since it started. They only grow: compute a rate from the difference of two readings.
     Statistics("top") {
         /// The policy's name.
         policy: String, "";

@@ -31,6 +31,8 @@ until_is() {
 		sleep 0.2
 	done
 }
+# started_again N: the policy has started again N times, after hot-plugs.
+started_again() { n=0; until says "\"restarts\": $1," "$H" status --json; do n=$((n + 1)); [ $n -lt 300 ] || return 1; sleep 0.2; done; }
 gone() { n=0; until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.2; done; }
 # tries N COMMAND...: the command succeeds in one of N attempts. For shares of the machine, because a busy host takes CPUs
 # from a guest for so long that its balancing stands still meanwhile.

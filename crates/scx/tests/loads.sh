@@ -10,8 +10,6 @@ pipes() { timeout 240 "$H" play hackbench:groups=2,fds=5,loops=20 --burn time; }
 thousand() { timeout 240 "$H" play hackbench:groups=25,fds=20,loops=1 --burn time; }
 latencies() { timeout 240 "$H" play schbench:messages=2,workers=8,rounds=5 --burn time; }
 
-loaded_again() { n=0; until says "\"restarts\": $1," "$H" status --json; do n=$((n + 1)); [ $n -lt 300 ] || return 1; sleep 0.2; done; }
-
 # The kernel's numbers of the loader's programs.
 programs() { cat "/proc/$loader"/fdinfo/* 2>/dev/null | grep '^prog_id' | sort -u; }
 
@@ -34,7 +32,7 @@ hotplug() {
 			sleep 1
 			echo $state >/sys/devices/system/cpu/cpu$cpu/online || return 1
 			times=$((times + 1))
-			loaded_again $times || return 1
+			started_again $times || return 1
 		done
 	done
 	wait $play || { cat /tmp/play; return 1; }

@@ -106,6 +106,13 @@ limits() {
 	ends
 	holds cpu.max cgroup_set_bandwidth limits 20 150 100 30
 }
+# A core goes and comes.
+plugs() {
+	for state in 0 1; do
+		echo $state >/sys/devices/system/cpu/cpu3/online
+		started_again $((state + 1)) || return 1
+	done
+}
 
 for policy; do
 	if [ "$policy" != kernel ]; then
@@ -122,6 +129,8 @@ for policy; do
 	check "$policy: cpu.max holds" tries 3 limits
 	check "$policy: a thread without its limit runs on" [ "$(cat /tmp/freed)" -ge 25 ]
 	[ "$policy" != kernel ] || continue
+	check "$policy starts again after hot-plugs" plugs
+	check "$policy: cpu.max holds then, too" tries 3 limits
 	check "$policy still schedules" is "$policy"
 	kill -TERM "$loader"
 	check "$policy ends" wait "$loader"
