@@ -285,9 +285,8 @@ struct Guest {
 }
 
 impl Guest {
-    /// Foreign architectures are emulated by instructions. Spin locks of arm64 go to the CPU that has waited longest,
-    /// and threads of the emulator that the host does not run just then make all others wait. (x86 kernels in a
-    /// virtual machine use other locks.)
+    /// Foreign architectures are emulated one CPU at a time. With more CPUs than the host has cores, 1,000 threads stall
+    /// an arm64 kernel in its spin locks (docs/src/data/kernel-costs.md).
     fn of(cpus: u16) -> Guest {
         let acceleration =
             if architecture().is_foreign() { Acceleration::Counted } else { Acceleration::Auto };
