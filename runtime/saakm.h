@@ -69,6 +69,9 @@
 /* Levels of the topology, narrowest first. On most machines the numa level equals the llc's. */
 enum saakm_level { SAAKM_SMT, SAAKM_LLC, SAAKM_NUMA, SAAKM_MACHINE, SAAKM_LEVELS };
 
+/* Sets of cores that the runtime keeps besides the online cores. Policies read the first three. */
+enum saakm_kept { SAAKM_KEPT_IDLE, SAAKM_KEPT_WHOLE, SAAKM_KEPT_WAITING, SAAKM_KEPT_CLAIMED };
+
 /* The unit of a parameter, for the loader and for error messages. */
 enum saakm_unit {
 	SAAKM_BOOL,

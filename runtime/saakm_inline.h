@@ -9,11 +9,14 @@
  * as many iterations as a set has words or members.
  *
  * A set expression is computed word by word: `members` is a C expression for word w of the set, for
- * example `saakm_idle(s)->word[w] & die->cores.word[w]`. So an expression of any length takes one
+ * example `t->allowed.word[w] & die->cores.word[w]`. So an expression of any length takes one
  * pass and no temporary set. Loops skip absent cores: they go from one set bit to the next. Words
  * from nr_words on are neither read nor written. Macros that end in _IN are for a set inside one
  * group of a loop over groups. They read only the words of the domain that contains the groups,
  * which are few on a machine with many cores.
+ *
+ * Many cores write the sets that the runtime keeps. saakm_members_among reads them only for the
+ * cores in question: on a machine with several last-level caches, not the lines of other caches.
  *
  * Arithmetic wraps (compile with -fwrapv), and division by zero gives zero.
  */

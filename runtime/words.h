@@ -16,9 +16,12 @@
  *   SAAKM_CAS(p, old, new) swaps if the word is `old`; returns what it was. A swap is fully ordered;
  *                          without a swap, there is no order
  *   saakm_word_of(c)       the address of core c's word
- *   saakm_kept(set, w)     the address of word w of a set of enum saakm_kept
- *   saakm_kept_words()     number of words of a set
- *   saakm_pair_word(c, w)  word w of the set of online hyperthreads of c's physical core
+ *   saakm_kept(set, c)     the address of the word of a set of enum saakm_kept that has core c as bit
+ *                          c % 64
+ *   saakm_last_core()      the highest number of a core
+ *   saakm_kept_words()     number of ranges of 64 core numbers
+ *   saakm_pair_word(c, w)  the online hyperthreads of c's physical core in range w; they are bits of the
+ *                          same word of each set
  *   saakm_has_pairs()      false if no physical core has several hyperthreads: then `idle_whole` is
  *                          `idle`
  *   saakm_missed()         the address of the count of `waiting` hints that came late
@@ -152,9 +155,6 @@ static inline uint64_t saakm_word_after(uint64_t word, uint32_t change, uint32_t
 
 /* ---- hints ------------------------------------------------------------------------------- */
 
-/* Sets of cores that follow the words of the cores; and `claimed`, which does not. */
-enum saakm_kept { SAAKM_KEPT_IDLE, SAAKM_KEPT_WHOLE, SAAKM_KEPT_WAITING, SAAKM_KEPT_CLAIMED };
-
 /* Whether a core with this word belongs to `idle` or `waiting`. */
 static inline bool saakm_belongs(uint64_t word, uint32_t set)
 {
@@ -176,10 +176,22 @@ static inline bool saakm_put_at(uint64_t SAAKM_MEM *word, uint64_t bits, bool in
 	return true;
 }
 
-/* The same for word w of a kept set. */
-static inline bool saakm_put(uint32_t set, uint32_t w, uint64_t bits, uint32_t in)
+/* The same for a kept set, with bits of the word that has core c. */
+static inline bool saakm_put_all(uint32_t set, core_t c, uint64_t bits, uint32_t in)
 {
-	return saakm_put_at(saakm_kept(set, w), bits, in);
+	return saakm_put_at(saakm_kept(set, c), bits, in);
+}
+
+/* Adds core c to a kept set, or removes it; false if there was nothing to change. */
+static inline bool saakm_put(uint32_t set, core_t c, uint32_t in)
+{
+	return saakm_put_all(set, c, 1ULL << (c % 64), in);
+}
+
+/* The first of the cores `bits` of range w. */
+static inline core_t saakm_first_in(uint32_t w, uint64_t bits)
+{
+	return w * 64 + (core_t)__builtin_ctzll(bits);
 }
 
 /* Whether all hyperthreads of c's physical core are in `idle`. */
@@ -192,7 +204,8 @@ static inline bool saakm_pair_idle(core_t c)
 		uint64_t pair = saakm_pair_word(c, w);
 
 		if (pair)
-			busy |= pair & ~SAAKM_LOAD(saakm_kept(SAAKM_KEPT_IDLE, w));
+			busy |= pair &
+				~SAAKM_LOAD(saakm_kept(SAAKM_KEPT_IDLE, saakm_first_in(w, pair)));
 	}
 	return !busy;
 }
@@ -212,7 +225,7 @@ SAAKM_FUNCTION int saakm_follow_pair(core_t c)
 			uint64_t pair = saakm_pair_word(c, w);
 
 			if (pair)
-				saakm_put(SAAKM_KEPT_WHOLE, w, pair, in);
+				saakm_put_all(SAAKM_KEPT_WHOLE, saakm_first_in(w, pair), pair, in);
 		}
 	} while (saakm_pair_idle(c) != in && SAAKM_GO_ON);
 	return 0;
@@ -230,13 +243,10 @@ SAAKM_FUNCTION int saakm_wake_thieves(void)
 		seen = old;
 		old = SAAKM_CAS(saakm_missed(), seen, seen + 1);
 	} while (old != seen && SAAKM_GO_ON);
-	for (uint32_t w = SAAKM_FORGET(0U); w < saakm_kept_words() && SAAKM_GO_ON;
-	     w = SAAKM_FORGET(w + 1)) {
-		uint64_t bits = SAAKM_LOAD(saakm_kept(SAAKM_KEPT_IDLE, w));
-
-		for (; bits && SAAKM_GO_ON; bits = SAAKM_FORGET(bits & (bits - 1)))
-			saakm_search_again(w * 64 + (core_t)__builtin_ctzll(bits));
-	}
+	for (core_t c = SAAKM_FORGET(0U); c <= saakm_last_core() && SAAKM_GO_ON;
+	     c = SAAKM_FORGET(c + 1))
+		if (saakm_is_idle(SAAKM_LOAD(saakm_word_of(c))))
+			saakm_search_again(c);
 	return 0;
 }
 
@@ -271,7 +281,7 @@ SAAKM_FUNCTION int saakm_follow(core_t c, uint32_t set)
 
 	do {
 		in = saakm_belongs(SAAKM_LOAD(saakm_word_of(c)), set);
-		cleared |= saakm_put(set, c / 64, 1ULL << (c % 64), in) && !in;
+		cleared |= saakm_put(set, c, in) && !in;
 	} while (saakm_belongs(SAAKM_LOAD(saakm_word_of(c)), set) != in && SAAKM_GO_ON);
 	return cleared && in;
 }
@@ -364,16 +374,20 @@ enum saakm_claim_result { SAAKM_NOT_IDLE, SAAKM_LOST, SAAKM_CLAIMED };
  */
 SAAKM_FUNCTION uint32_t saakm_take_claim(core_t c)
 {
-	uint64_t bit = 1ULL << (c % 64);
-
 	if (!saakm_is_idle(SAAKM_LOAD(saakm_word_of(c))))
 		return SAAKM_NOT_IDLE;
-	if (!saakm_put(SAAKM_KEPT_CLAIMED, c / 64, bit, true))
+	if (!saakm_put(SAAKM_KEPT_CLAIMED, c, true))
 		return SAAKM_LOST;
 	if (saakm_is_idle(SAAKM_LOAD(saakm_word_of(c))))
 		return SAAKM_CLAIMED;
-	saakm_put(SAAKM_KEPT_CLAIMED, c / 64, bit, false);
+	saakm_put(SAAKM_KEPT_CLAIMED, c, false);
 	return SAAKM_NOT_IDLE;
+}
+
+/* Ends a claim of c. */
+SAAKM_FUNCTION int saakm_return_claim(core_t c)
+{
+	return saakm_put(SAAKM_KEPT_CLAIMED, c, false);
 }
 
 #endif

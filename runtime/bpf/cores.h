@@ -111,7 +111,7 @@ SAAKM_GLOBAL int saakm_end_claims(u64 context)
 
 	SAAKM_EACH(s, c, w, s->claims.word[w]) {
 		saakm_exclude(&s->claims, c);
-		saakm_set_remove(SAAKM_WORLD_SET(claimed), c);
+		saakm_return_claim(c);
 	}
 	s->nr_claims = 0;
 	return 0;
@@ -243,15 +243,19 @@ SAAKM_GLOBAL int saakm_close_window(u64 now)
 	struct saakm_window SAAKM_MEM *window = &WORLD->window;
 	u64 interval = now / SAAKM_TICK_NS, last = window->interval;
 	s64 used = 0;
-	u32 w;
+	u32 part;
 
 	if (interval <= last ||
 	    __sync_val_compare_and_swap(&window->interval, last, interval) != last)
 		return 0;
-	for (w = SAAKM_FORGET(0U); w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1)) {
-		used += saakm_popcount(window->used.word[w]);
+	for (part = SAAKM_FORGET(0U); part < SAAKM_PARTS->first[SAAKM_SET_WORDS] && can_loop;
+	     part = SAAKM_FORGET(part + 1)) {
+		u64 SAAKM_MEM *line = saakm_line(part, 0);
+
+		used += saakm_popcount(line[SAAKM_KEPT_USED]);
 		/* Cores that are busy now count for the next interval too. */
-		window->used.word[w] = WORLD->online.word[w] & ~WORLD->idle.word[w];
+		line[SAAKM_KEPT_USED] =
+			SAAKM_PARTS->cores[part & (SAAKM_MAX_CORES - 1)] & ~line[SAAKM_KEPT_IDLE];
 	}
 	if (last && used > window->most)
 		window->underload += used - window->most;

@@ -273,7 +273,7 @@ SAAKM_GLOBAL bool saakm_arrives_elsewhere(u32 cpu)
 {
 	core_t c;
 
-	SAAKM_EACH(NULL, c, w, WORLD->waiting.word[w]) {
+	SAAKM_EACH(NULL, c, w, saakm_kept_in(SAAKM_KEPT_WAITING, w)) {
 		s64 entries = 0;
 		u32 queue;
 

@@ -258,7 +258,7 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 	core->count.switches++;
 	if (SAAKM_UNDERLOAD) {
 		saakm_close_window(s->now);
-		saakm_set_add(SAAKM_WORLD_AT + offsetof(struct saakm_world, window.used), cpu);
+		saakm_put(SAAKM_KEPT_USED, cpu, true);
 	}
 out:
 	saakm_finish((u64)s);
@@ -360,7 +360,7 @@ static __always_inline u32 saakm_measure_khz(u32 cpu)
  * Events tick and balance come every SAAKM_TICK_NS (less 1/16 for jitter), whatever the kernel's HZ.
  * Whether they are due on cpu; then the core's frequency is measured.
  */
-static __always_inline bool saakm_tick_is_due(u32 cpu)
+SAAKM_GLOBAL bool saakm_tick_is_due(u32 cpu)
 {
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 	u64 now = scx_bpf_now();
@@ -373,6 +373,16 @@ static __always_inline bool saakm_tick_is_due(u32 cpu)
 }
 
 /* The kernel ticks for a core without a tick of its own (nohz_full) on another core. */
+/* Begins events tick and balance of a thread; returns their context. A call, which leaves the handlers more
+   stack. */
+SAAKM_GLOBAL u64 saakm_begin_tick(u64 thread)
+{
+	saakm_t s = saakm_begin(SAAKM_IN_OPERATION, SAAKM_FIELD_AT(struct saakm_thread, thread));
+
+	s->room = saakm_room_to_postpone(s->cpu);
+	return (u64)s;
+}
+
 void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 {
 	u32 cpu = scx_bpf_task_cpu(p);
@@ -387,8 +397,7 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 		scx_bpf_task_set_slice(p, saakm_throttled_by((u64)t) ? 0 : SAAKM_SLICE_NS);
 	if (!saakm_tick_is_due(cpu))
 		return;
-	s = saakm_begin(SAAKM_IN_OPERATION, t);
-	s->room = saakm_room_to_postpone(s->cpu);
+	s = SAAKM_FIELD_AT(struct saakm, saakm_begin_tick((u64)t));
 #ifdef SAAKM_ON_TICK
 	saakm_on_tick((u64)s, (u64)t);
 #endif

@@ -12,7 +12,7 @@
 #ifndef SAAKM_LAYOUT_H
 #define SAAKM_LAYOUT_H
 
-#define SAAKM_LAYOUT 14 /* increment on any change below */
+#define SAAKM_LAYOUT 15 /* increment on any change below */
 
 #define SAAKM_WORLD_AT 0x1000UL     /* struct saakm_world */
 #define SAAKM_TOLD_SETS_AT 0x2000UL /* log.h: sets of cores as last logged */
@@ -22,6 +22,8 @@
 #define SAAKM_TOLD_AT 0x8000UL   /* log.h: cores as last logged */
 #define SAAKM_CORES_AT 0x10000UL /* struct saakm_core [SAAKM_MAX_CORES] */
 #define SAAKM_CORE_BYTES 1024UL
+#define SAAKM_LINES_AT 0x110000UL   /* struct saakm_line [SAAKM_MAX_CORES] */
+#define SAAKM_PARTS_AT 0x120000UL   /* struct saakm_parts */
 #define SAAKM_DOMAINS_AT 0x200000UL /* struct saakm_domain [SAAKM_LEVELS][SAAKM_MAX_CORES] */
 #define SAAKM_DOMAIN_BYTES 256UL
 #define SAAKM_CONTEXTS_AT 0x400000UL /* struct saakm [SAAKM_MAX_CORES][SAAKM_CONTEXTS] */
@@ -40,6 +42,8 @@
 #define SAAKM_THREAD_ATTRS 128 /* bytes that a policy may keep per thread */
 #define SAAKM_MAX_REASONS 32
 #define SAAKM_MAX_SETS 16
+#define SAAKM_KEPT_SETS 8  /* enum saakm_kept, and: */
+#define SAAKM_KEPT_USED 4  /* cores that ran a thread in this interval (struct saakm_window) */
 #define SAAKM_MAX_QUEUES 4 /* ready queues per core */
 #define SAAKM_MAX_PARAMS 64
 #define SAAKM_MOVES 32 /* moves that one handler can request; also postponed moves per core */
@@ -147,7 +151,8 @@ struct saakm_core {
 	uint32_t model_khz;                  /* written by the loader (SAAKM_KHZ_MODEL) */
 	uint32_t seen_khz;                   /* frequency at the last tick, 0: unknown */
 	uint32_t pending_head, pending_tail; /* ring of postponed moves, in context POSTPONED */
-	uint32_t pad_domain[5];
+	uint32_t part;                       /* struct saakm_parts */
+	uint32_t pad_domain[4];
 	uint64_t idle_since;   /* start of the last idle period */
 	uint64_t last_tick;    /* time of the last event tick */
 	uint64_t warm_ns;      /* duration of the spin at the next idle */
@@ -173,6 +178,22 @@ struct saakm_domain {
 	struct saakm_set cores;
 	uint32_t size; /* number of cores */
 	uint32_t first[SAAKM_LEVELS], count[SAAKM_LEVELS];
+};
+
+/*
+ * Where the kept sets store a core. A part is the cores 64 w to 64 w + 63 that share a last-level
+ * cache, and has a cache line of its own: what its cores write stays in their cache. Core c is bit
+ * c % 64 of each of the line's words.
+ */
+struct saakm_line {
+	uint64_t kept[SAAKM_KEPT_SETS];
+};
+
+/* Written by the loader. Every range of 64 cores has one part at least. */
+struct saakm_parts {
+	uint32_t first[SAAKM_SET_WORDS + 1]; /* first part of each range, and the number of parts */
+	uint32_t pad[15];
+	uint64_t cores[SAAKM_MAX_CORES]; /* the online cores of each part */
 };
 
 /* A READY thread that a handler moved: its DSQ entry is still in `queue` of core `from`. */
@@ -216,7 +237,6 @@ struct saakm_window {
 	uint64_t cores_used; /* cores used, summed over complete intervals */
 	uint64_t underload;  /* underload, summed over complete intervals */
 	uint64_t pad[2];
-	struct saakm_set used; /* cores that ran a thread in this interval */
 };
 
 /* From `online` on, what cores write starts at a cache line of its own. */
@@ -231,20 +251,17 @@ struct saakm_world {
 	uint32_t underload; /* measure underload */
 	uint32_t pairs;     /* some physical core has several hyperthreads */
 	uint32_t lazy;      /* the kernel preempts lazily (saakm_take_slice) */
-	uint32_t pad[3];
-	uint64_t lock;               /* serialises logged handlers */
-	uint64_t logged;             /* log records so far, including lost ones */
-	uint64_t free;               /* free slots that no core keeps (threads.h) */
-	uint64_t fresh;              /* first slot that was never used */
-	uint64_t no_slot;            /* threads without a slot: the kernel's global DSQ runs them */
-	uint64_t missed;             /* times that a core entered `waiting` late (words.h) */
-	uint64_t fresh_group;        /* first index of a cgroup that was never used */
-	uint64_t limits;             /* cgroups with a quota */
-	struct saakm_set online;     /* written by the loader */
-	struct saakm_set idle;       /* the policy's view: idle, and no thread is coming */
-	struct saakm_set idle_whole; /* if there are `pairs`: all hyperthreads are idle */
-	struct saakm_set waiting;    /* cores with READY threads */
-	struct saakm_set claimed;    /* idle cores that a placement has claimed */
+	uint32_t split;     /* some range of 64 cores has several parts */
+	uint32_t pad[2];
+	uint64_t lock;           /* serialises logged handlers */
+	uint64_t logged;         /* log records so far, including lost ones */
+	uint64_t free;           /* free slots that no core keeps (threads.h) */
+	uint64_t fresh;          /* first slot that was never used */
+	uint64_t no_slot;        /* threads without a slot: the kernel's global DSQ runs them */
+	uint64_t missed;         /* times that a core entered `waiting` late (words.h) */
+	uint64_t fresh_group;    /* first index of a cgroup that was never used */
+	uint64_t limits;         /* cgroups with a quota */
+	struct saakm_set online; /* written by the loader */
 	int64_t members[SAAKM_MAX_SETS];  /* number of members of each set of the policy */
 	int64_t params[SAAKM_MAX_PARAMS]; /* the loader's values of the policy's parameters */
 	struct saakm_window window;

@@ -28,6 +28,7 @@ SAAKM_STARTS_LINE(saakm_core, count);
 SAAKM_STARTS_LINE(saakm_core, attrs);
 SAAKM_STARTS_LINE(saakm_world, online);
 SAAKM_STARTS_LINE(saakm_world, members);
+_Static_assert(sizeof(struct saakm_line) == 64, "a cache line");
 _Static_assert(sizeof(struct saakm_core) <= SAAKM_CORE_BYTES, "a core is too large");
 
 #define WORLD SAAKM_FIELD_AT(struct saakm_world, SAAKM_WORLD_AT)
@@ -118,21 +119,49 @@ static __always_inline u64 SAAKM_MEM *saakm_word_of(core_t c)
 	return &saakm_core_at(c)->word;
 }
 
-/* `set` is an enum saakm_kept, in the order of struct saakm_world. */
-static __always_inline u64 SAAKM_MEM *saakm_kept(u32 set, u32 w)
-{
-	struct saakm_set SAAKM_MEM *idle = &WORLD->idle;
+#define SAAKM_PARTS SAAKM_FIELD_AT(struct saakm_parts, SAAKM_PARTS_AT)
 
-	_Static_assert(offsetof(struct saakm_world, idle_whole) ==
-			       offsetof(struct saakm_world, idle) + sizeof(struct saakm_set),
-		       "the order of enum saakm_kept");
-	_Static_assert(offsetof(struct saakm_world, waiting) ==
-			       offsetof(struct saakm_world, idle) + 2 * sizeof(struct saakm_set),
-		       "the order of enum saakm_kept");
-	_Static_assert(offsetof(struct saakm_world, claimed) ==
-			       offsetof(struct saakm_world, idle) + 3 * sizeof(struct saakm_set),
-		       "the order of enum saakm_kept");
-	return &idle[set].word[w & (SAAKM_SET_WORDS - 1)];
+static __always_inline u64 SAAKM_MEM *saakm_line(u32 part, u32 set)
+{
+	struct saakm_line SAAKM_MEM *lines = SAAKM_FIELD_AT(struct saakm_line, SAAKM_LINES_AT);
+
+	return &lines[part & (SAAKM_MAX_CORES - 1)].kept[set & (SAAKM_KEPT_SETS - 1)];
+}
+
+static __always_inline u64 SAAKM_MEM *saakm_kept(u32 set, core_t c)
+{
+	return saakm_line(saakm_core_at(c)->part, set);
+}
+
+/* The members of a kept set among `cores`, of range w. Reads the lines of parts with such cores, and no
+   others. */
+SAAKM_GLOBAL u64 saakm_kept_among(u32 set, u32 w, u64 cores)
+{
+	u64 members = SAAKM_FORGET(0ULL);
+	u32 part, end;
+
+	w &= SAAKM_SET_WORDS - 1;
+	if (!WORLD->split)
+		return SAAKM_LOAD(saakm_line(w, set)) & cores;
+	end = SAAKM_PARTS->first[w + 1];
+	for (part = SAAKM_FORGET(SAAKM_PARTS->first[w]); part < end && can_loop;
+	     part = SAAKM_FORGET(part + 1)) {
+		u64 those = SAAKM_PARTS->cores[part & (SAAKM_MAX_CORES - 1)] & cores;
+
+		if (those)
+			members |= those & SAAKM_LOAD(saakm_line(part, set));
+	}
+	return members;
+}
+
+static __always_inline u64 saakm_kept_in(u32 set, u32 w)
+{
+	return saakm_kept_among(set, w, ~0ULL);
+}
+
+static __always_inline core_t saakm_last_core(void)
+{
+	return WORLD->nr_cores - 1;
 }
 
 static __always_inline u32 saakm_kept_words(void)
@@ -182,19 +211,41 @@ static __always_inline set_t saakm_online(saakm_t s)
 	return &WORLD->online;
 }
 
-static __always_inline set_t saakm_idle(saakm_t s)
+/* Without hyperthreads, `idle_whole` is `idle`. */
+static __always_inline u32 saakm_stored_as(u32 set)
 {
-	return &WORLD->idle;
+	return set == SAAKM_KEPT_WHOLE && !WORLD->pairs ? SAAKM_KEPT_IDLE : set;
 }
 
-static __always_inline set_t saakm_idle_whole(saakm_t s)
+static __always_inline u64 saakm_members(saakm_t s, u32 set, u32 w)
 {
-	return WORLD->pairs ? &WORLD->idle_whole : &WORLD->idle;
+	return saakm_kept_in(saakm_stored_as(set), w);
 }
 
-static __always_inline set_t saakm_waiting(saakm_t s)
+static __always_inline u64 saakm_members_among(saakm_t s, u32 set, u32 w, u64 cores)
 {
-	return &WORLD->waiting;
+	return saakm_kept_among(saakm_stored_as(set), w, cores);
+}
+
+/* to = a kept set, or what it has of another set. */
+#define SAAKM_COPY(s, to, set) saakm_copy((u64)(to), saakm_stored_as(set), 0)
+#define SAAKM_COPY_AMONG(s, to, set, cores)                                                        \
+	saakm_copy((u64)(to), saakm_stored_as(set), (u64)(cores))
+
+SAAKM_GLOBAL int saakm_copy(u64 to, u32 kept, u64 among)
+{
+	struct saakm_set SAAKM_MEM *copy = SAAKM_FIELD_AT(struct saakm_set, to);
+	set_t cores = SAAKM_FIELD_AT(const struct saakm_set, among);
+
+	for (u32 w = SAAKM_FORGET(0U); w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1))
+		copy->word[w & (SAAKM_SET_WORDS - 1)] =
+			saakm_kept_among(kept, w, among ? cores->word[w] : ~0ULL);
+	return 0;
+}
+
+static __always_inline bool saakm_is_in(saakm_t s, u32 set, core_t c)
+{
+	return (SAAKM_LOAD(saakm_kept(saakm_stored_as(set), c)) >> (c % 64)) & 1;
 }
 
 static __always_inline thread_t saakm_current(saakm_t s, core_t c)

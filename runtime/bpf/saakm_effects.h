@@ -206,7 +206,7 @@ static __always_inline bool saakm_drop_claim(saakm_t s, core_t c)
 static __always_inline void saakm_release(saakm_t s, core_t c)
 {
 	if (saakm_drop_claim(s, c))
-		saakm_set_remove(SAAKM_WORLD_SET(claimed), c);
+		saakm_return_claim(c);
 }
 
 /*
@@ -319,7 +319,7 @@ static __always_inline void saakm_keep_warm(saakm_t s, core_t c, nsec_t ns)
 {
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(c);
 
-	if (saakm_has(&WORLD->idle, c))
+	if (saakm_is_in(s, SAAKM_KEPT_IDLE, c))
 		core->warm_until = s->now + ns;
 	else
 		core->warm_ns = ns;

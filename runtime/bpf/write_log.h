@@ -98,8 +98,9 @@ static __always_inline void saakm_write_thread(u64 thread)
 	       (saakm_state_of(where) == SAAKM_THROTTLED ? SAAKM_BLOCKED : saakm_state_of(where))
 		       << 8;
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
-	for (w = 1; w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1)) {
-		u64 word = affinity->word[w & (SAAKM_SET_WORDS - 1)];
+	/* Without can_loop, which takes stack. */
+	for (w = 1; w < SAAKM_SET_WORDS && w < WORLD->nr_words; w++) {
+		u64 word = affinity->word[w];
 
 		r = word ? saakm_log_reserve(SAAKM_LOG_WHAT(SAAKM_L_AFFINITY, w, 0, t->serial))
 			 : NULL;
@@ -127,10 +128,10 @@ static __always_inline void saakm_log_word(u32 w)
 
 	w &= SAAKM_SET_WORDS - 1;
 	online = WORLD->online.word[w];
-	idle = WORLD->idle.word[w];
-	whole = saakm_idle_whole(NULL)->word[w];
-	waiting = WORLD->waiting.word[w];
-	claimed = WORLD->claimed.word[w];
+	idle = saakm_members(NULL, SAAKM_KEPT_IDLE, w);
+	whole = saakm_members(NULL, SAAKM_KEPT_WHOLE, w);
+	waiting = saakm_members(NULL, SAAKM_KEPT_WAITING, w);
+	claimed = saakm_members(NULL, SAAKM_KEPT_CLAIMED, w);
 	if (!((last[0].word[w] ^ online) | (last[1].word[w] ^ idle) | (last[2].word[w] ^ whole) |
 	      (last[3].word[w] ^ waiting) | (last[4].word[w] ^ claimed)))
 		return;

@@ -37,6 +37,7 @@ typedef int64_t nsec_t;
 #define SAAKM_MAX_QUEUES 32
 
 enum saakm_level { SAAKM_SMT, SAAKM_LLC, SAAKM_NUMA, SAAKM_MACHINE, SAAKM_LEVELS };
+enum saakm_kept { SAAKM_KEPT_IDLE, SAAKM_KEPT_WHOLE, SAAKM_KEPT_WAITING, SAAKM_KEPT_CLAIMED };
 
 #define SAAKM_MEM
 #define SAAKM_GO_ON true
@@ -123,9 +124,9 @@ struct saakm_set saakm_kept[5];
 #define saakm_nr_cores(s) saakm_cores
 #define saakm_nr_words(s) saakm_words
 #define saakm_online(s) ((set_t) & saakm_kept[0])
-#define saakm_idle(s) ((set_t) & saakm_kept[1])
-#define saakm_idle_whole(s) ((set_t) & saakm_kept[2])
-#define saakm_waiting(s) ((set_t) & saakm_kept[3])
+#define saakm_members(s, set, w) (saakm_kept[1 + (set)].word[w])
+#define saakm_members_among(s, set, w, cores) ((cores) & saakm_kept[1 + (set)].word[w])
+#define saakm_is_in(s, set, c) saakm_has(&saakm_kept[1 + (set)], c)
 #define saakm_now(s) saakm_the.now
 
 /*@ requires c < SAAKM_MAX_CORES; assigns \nothing; ensures \result == saakm_the.core[c].current; */
@@ -212,6 +213,9 @@ typedef int memo_t;
 
 #define SAAKM_ASSIGN(s, set, w, members, loop)                                                     \
 	loop for (uint32_t w = 0; w < saakm_words; w = w + 1)(set)->word[w] = (members)
+#define SAAKM_COPY(s, to, set, loop) SAAKM_ASSIGN(s, to, w, saakm_members(s, set, w), loop)
+#define SAAKM_COPY_AMONG(s, to, set, cores, loop)                                                  \
+	SAAKM_ASSIGN(s, to, w, saakm_members_among(s, set, w, (cores)->word[w]), loop)
 #define SAAKM_REPLACE(s, set, id, w, members, loop) SAAKM_ASSIGN(s, set, w, members, loop)
 
 #define SAAKM_WALK_(c, core, w, members, loop, member)                                             \

@@ -67,19 +67,35 @@ static inline set_t saakm_online(saakm_t s)
 	return &s->online;
 }
 
-static inline set_t saakm_idle(saakm_t s)
+/* Word w of a kept set. */
+static inline uint64_t saakm_members(saakm_t s, enum saakm_kept set, uint32_t w)
 {
-	return &s->idle;
+	switch (set) {
+	case SAAKM_KEPT_IDLE:
+		return s->idle.word[w];
+	case SAAKM_KEPT_WHOLE:
+		return s->idle_whole.word[w];
+	case SAAKM_KEPT_WAITING:
+		return s->waiting.word[w];
+	default:
+		return s->claimed.word[w];
+	}
 }
 
-static inline set_t saakm_idle_whole(saakm_t s)
+static inline uint64_t saakm_members_among(saakm_t s, enum saakm_kept set, uint32_t w,
+					   uint64_t cores)
 {
-	return &s->idle_whole;
+	return saakm_members(s, set, w) & cores;
 }
 
-static inline set_t saakm_waiting(saakm_t s)
+/* to = a kept set, or what it has of another set. */
+#define SAAKM_COPY(s, to, set) SAAKM_ASSIGN(s, to, w, saakm_members(s, set, w))
+#define SAAKM_COPY_AMONG(s, to, set, cores)                                                        \
+	SAAKM_ASSIGN(s, to, w, saakm_members_among(s, set, w, (cores)->word[w]))
+
+static inline bool saakm_is_in(saakm_t s, enum saakm_kept set, core_t c)
 {
-	return &s->waiting;
+	return (saakm_members(s, set, c / 64) >> (c % 64)) & 1;
 }
 
 static inline thread_t saakm_current(saakm_t s, core_t c)

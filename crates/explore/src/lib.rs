@@ -22,9 +22,16 @@ use std::sync::{Arc, Mutex};
 
 pub const CORES: usize = 3;
 pub const THREADS: usize = 4;
-const CELLS: usize = CORES + THREADS + 4 + 1;
+/// Words of a set: cores 0 and 1 share a last-level cache, and core 2 has another.
+pub const PARTS: usize = 2;
+const CELLS: usize = CORES + THREADS + 4 * PARTS + 1;
 const PLACE: usize = CORES;
-const SET: usize = PLACE + THREADS;
+const SETS: usize = PLACE + THREADS;
+
+/// The cell of the word of set number `set` that has `core`.
+const fn cell_of(set: usize, core: usize) -> usize {
+    SETS + set * PARTS + core / 2
+}
 
 pub const BLOCKED: u32 = 1;
 pub const READY: u32 = 2;
@@ -161,10 +168,10 @@ impl Machine {
         let mut values = [0; CELLS];
         for (core, word) in start.cores.iter().enumerate() {
             values[core] = word.encode();
-            values[SET] |= u64::from(word.idle) << core;
-            values[SET + 2] |= u64::from(word.ready != 0) << core;
+            values[cell_of(0, core)] |= u64::from(word.idle) << core;
+            values[cell_of(2, core)] |= u64::from(word.ready != 0) << core;
         }
-        values[SET + 1] = if values[SET] & start.pair == start.pair { start.pair } else { 0 };
+        values[cell_of(1, 0)] = if values[cell_of(0, 0)] & start.pair == start.pair { start.pair } else { 0 };
         for (thread, (state, core)) in start.places.iter().enumerate() {
             values[PLACE + thread] = u64::from(*state) | (*core as u64) << 16;
         }
@@ -260,12 +267,13 @@ impl Machine {
     }
 
     fn has(&self, set: usize, core: usize) -> bool {
-        self.newest[SET + set].load(Relaxed) >> core & 1 != 0
+        self.newest[cell_of(set, core)].load(Relaxed) >> core & 1 != 0
     }
 
-    /// Number of swaps of the sets that all cores share: `idle`, `idle_whole`, `waiting`, `claimed`.
-    pub fn swaps_of_sets(&self) -> [u64; 4] {
-        std::array::from_fn(|set| self.swaps[SET + set].load(Relaxed))
+    /// Number of swaps of the sets that cores share, in the words with `core`: `idle`, `idle_whole`, `waiting`,
+    /// `claimed`.
+    pub fn swaps_of_sets(&self, core: usize) -> [u64; 4] {
+        std::array::from_fn(|set| self.swaps[cell_of(set, core)].load(Relaxed))
     }
 
     /// What holds when all operations have ended.
@@ -390,12 +398,12 @@ impl Machine {
 
     /// Whether a search of the cores in `waiting` finds the core.
     pub fn sees_waiting(&self, core: usize) -> bool {
-        self.cells[SET + 2].load(Ordering::Relaxed) >> core & 1 != 0
+        self.cells[cell_of(2, core)].load(Ordering::Relaxed) >> core & 1 != 0
     }
 
     /// Whether a search of the cores in `idle` finds the core.
     pub fn sees_idle(&self, core: usize) -> bool {
-        self.cells[SET].load(Ordering::Relaxed) >> core & 1 != 0
+        self.cells[cell_of(0, core)].load(Ordering::Relaxed) >> core & 1 != 0
     }
 
     /// Whether a core finds the thread READY on `core`.

@@ -44,7 +44,10 @@ pub const MUTANTS: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "a claim without a second look",
-        &[("	if (saakm_is_idle(SAAKM_LOAD(saakm_word_of(c))))\n", "	if (true)\n")],
+        &[(
+            "	if (saakm_is_idle(SAAKM_LOAD(saakm_word_of(c))))\n		return SAAKM_CLAIMED;",
+            "	if (true)\n		return SAAKM_CLAIMED;",
+        )],
     ),
     (
         "idle without a look at the count",

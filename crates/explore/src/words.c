@@ -10,9 +10,11 @@
 
 #define CORES 3
 #define THREADS 4
+/* Cores 0 and 1, and core 2, which has another last-level cache. */
+#define PARTS 2
 
 struct cells {
-	uint64_t core[CORES], place[THREADS], set[4], missed;
+	uint64_t core[CORES], place[THREADS], set[4][PARTS], missed;
 };
 static struct cells cells;
 
@@ -41,9 +43,14 @@ static uint64_t *saakm_word_of(core_t c)
 	return &cells.core[c];
 }
 
-static uint64_t *saakm_kept(uint32_t set, uint32_t w)
+static uint64_t *saakm_kept(uint32_t set, core_t c)
 {
-	return &cells.set[set + w];
+	return &cells.set[set][c / 2];
+}
+
+static core_t saakm_last_core(void)
+{
+	return CORES - 1;
 }
 
 static uint32_t saakm_kept_words(void)
@@ -87,7 +94,7 @@ static uint32_t change_place(uint32_t thread, uint64_t old, uint32_t state, core
 
 static void release_claim(core_t c)
 {
-	saakm_put(SAAKM_KEPT_CLAIMED, c / 64, 1ULL << (c % 64), false);
+	saakm_return_claim(c);
 }
 
 extern const struct operations {

@@ -78,6 +78,24 @@ impl Arena {
         members
     }
 
+    /// The idle cores, ascending.
+    pub(crate) fn idle(&self) -> Vec<u32> {
+        self.known().filter(|core| self.is_idle(*core)).map(|core| core as u32).collect()
+    }
+
+    /// Whether the policy sees `core` as idle.
+    fn is_idle(&self, core: usize) -> bool {
+        let part = read!(self.core(core), part) as usize;
+        assert!(part < MAX_CORES);
+        let line: *const Line = self.at(LINES_AT + part * size_of::<Line>());
+        read!(line, kept[KEPT_IDLE]) >> (core % 64) & 1 != 0
+    }
+
+    /// Where the sets of the runtime store the cores.
+    pub(crate) fn parts(&self) -> *mut Parts {
+        self.at(PARTS_AT)
+    }
+
     /// The kernel's numbers of the cores in the topology, ascending.
     pub fn known(&self) -> impl Iterator<Item = usize> {
         let nr_cores = (read!(self.world(), nr_cores) as usize).min(MAX_CORES);
@@ -88,6 +106,8 @@ impl Arena {
     /// through a page fault.
     pub(crate) fn clear(&self) {
         self.zero(WORLD_AT, STATE_AT + STATE_BYTES - WORLD_AT);
+        self.zero(LINES_AT, MAX_CORES * size_of::<Line>());
+        self.zero(PARTS_AT, size_of::<Parts>());
     }
 
     /// Clears the last logged state of cores. That of sets is a part of what `clear` clears.

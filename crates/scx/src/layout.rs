@@ -7,7 +7,8 @@ mod bindings;
 
 pub use bindings::{
     SAAKM_LAYOUT as LAYOUT, saakm_core as Core, saakm_counters as Counters, saakm_domain as Domain,
-    saakm_log_record as LogRecord, saakm_set as Set, saakm_window as Window, saakm_world as World,
+    saakm_line as Line, saakm_log_record as LogRecord, saakm_parts as Parts, saakm_set as Set,
+    saakm_window as Window, saakm_world as World,
 };
 
 /// The word of a core: its threads, and whether it is idle (`runtime/words.h`).
@@ -53,11 +54,15 @@ numbers! { usize:
     CORE_BYTES = SAAKM_CORE_BYTES,
     DOMAINS_AT = SAAKM_DOMAINS_AT,
     DOMAIN_BYTES = SAAKM_DOMAIN_BYTES,
+    LINES_AT = SAAKM_LINES_AT,
+    PARTS_AT = SAAKM_PARTS_AT,
+    KEPT_IDLE = SAAKM_KEPT_IDLE,
     CONTEXTS_AT = SAAKM_CONTEXTS_AT,
     CONTEXT_BYTES = SAAKM_CONTEXT_BYTES,
     MAX_CORES = SAAKM_MAX_CORES,
     SET_WORDS = SAAKM_SET_WORDS,
     LEVELS = SAAKM_LEVELS,
+    LLC = SAAKM_LLC,
     CONTEXTS = SAAKM_CONTEXTS,
     MAX_REASONS = SAAKM_MAX_REASONS,
     MAX_SETS = SAAKM_MAX_SETS,

@@ -271,8 +271,7 @@ impl Statistics {
         let uptime_ns = now.saturating_sub(since);
         let mut placements = [0u64; MAX_REASONS];
         let mut s = Statistics { policy: policy.name().to_owned(), uptime_ns, ..Statistics::default() };
-        // SAFETY: a field of the arena's `World`.
-        let idle = arena.members(unsafe { &raw const (*world).idle });
+        let idle = arena.idle();
         let (mut cores, mut threads) = (0u64, 0i64);
         for cpu in arena.known() {
             let core = arena.core(cpu);
@@ -407,9 +406,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
 impl Cores {
     /// Reads the state of the host's cores. `since`: as for [`Statistics::read`].
     pub fn read(arena: &Arena, policy: &Policy, host: &Host, since: u64) -> Cores {
-        let world = arena.world();
-        // SAFETY: a field of the arena's `World`.
-        let idle = arena.members(unsafe { &raw const (*world).idle });
+        let idle = arena.idle();
         let sets: Vec<Vec<u32>> =
             (0..policy.sets().len().min(MAX_SETS)).map(|set| arena.set(policy.params().len(), set)).collect();
         let state = |(cpu, info): (&u32, &hearth_trace::CoreInfo)| {

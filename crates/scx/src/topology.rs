@@ -64,14 +64,74 @@ impl Domains {
     }
 }
 
+/// Where the sets that the runtime keeps store each core: `struct saakm_parts` in layout.h.
+#[derive(Debug, PartialEq, Eq)]
+struct Places {
+    /// The first part of each range of 64 cores, and the number of parts.
+    first: [u32; SET_WORDS + 1],
+    /// The cores of each part, as bits of its range.
+    cores: Vec<u64>,
+}
+
+impl Places {
+    /// A part for each last-level cache in a range. `caches`: the cores of each cache.
+    fn of<'a>(caches: impl IntoIterator<Item = &'a [u32]>) -> Places {
+        let mut ranges = vec![Vec::new(); SET_WORDS];
+        for cache in caches {
+            for (range, parts) in ranges.iter_mut().enumerate() {
+                let here = cache.iter().filter(|cpu| **cpu as usize / 64 == range);
+                let bits = here.fold(0u64, |bits, cpu| bits | 1 << (cpu % 64));
+                if bits != 0 {
+                    parts.push(bits);
+                }
+            }
+        }
+        let mut places = Places { first: [0; SET_WORDS + 1], cores: Vec::new() };
+        for (range, mut parts) in ranges.into_iter().enumerate() {
+            places.first[range] = places.cores.len() as u32;
+            places.cores.append(&mut parts);
+            if places.cores.len() == places.first[range] as usize {
+                places.cores.push(0);
+            }
+        }
+        places.first[SET_WORDS] = places.cores.len() as u32;
+        places
+    }
+
+    /// The part of a core. One that is not on line has the first part of its range.
+    fn part(&self, cpu: usize) -> usize {
+        let (first, end) = (self.first[cpu / 64] as usize, self.first[cpu / 64 + 1] as usize);
+        let found = self.cores[first..end].iter().position(|cores| cores >> (cpu % 64) & 1 != 0);
+        first + found.unwrap_or(0)
+    }
+
+    fn write(&self, arena: &Arena) {
+        let parts = arena.parts();
+        for (range, first) in self.first.iter().enumerate() {
+            store!(parts, first[range], *first);
+        }
+        for (part, cores) in self.cores.iter().enumerate() {
+            store!(parts, cores[part], *cores);
+        }
+        store!(arena.world(), split, u32::from(self.cores.len() > SET_WORDS));
+    }
+}
+
 /// Writes cores and domains into the arena, while no policy runs. Cores have the kernel's numbers; numbers from
 /// `MAX_CORES` on are left out.
 pub fn fill(arena: &Arena, host: &Host) {
     let world = arena.world();
     let nr_cores = host.cpus.last().map_or(1, |last| *last as usize + 1).min(MAX_CORES);
+    let domains = Domains::of(host);
+    let known =
+        |group: &Group| group.cores.iter().copied().filter(|cpu| (*cpu as usize) < MAX_CORES).collect();
+    let caches: Vec<Vec<u32>> = domains.groups[LLC].iter().map(known).collect();
+    let places = Places::of(caches.iter().map(Vec::as_slice));
+    places.write(arena);
     // A core that comes on line wakes threads before the kernel reports it.
     for &cpu in host.possible.iter().chain(&host.cpus).filter(|cpu| (**cpu as usize) < MAX_CORES) {
         arena.clear_core(cpu as usize);
+        store!(arena.core(cpu as usize), part, places.part(cpu as usize) as u32);
     }
     for &cpu in host.cpus.iter().filter(|cpu| (**cpu as usize) < MAX_CORES) {
         let cpu = cpu as usize;
@@ -85,7 +145,6 @@ pub fn fill(arena: &Arena, host: &Host) {
             include(&raw mut (*world).online, cpu);
         }
     }
-    let domains = Domains::of(host);
     store!(world, pairs, u32::from(domains.groups[0].iter().any(|group| group.cores.len() > 1)));
     for (level, groups) in domains.groups.iter().enumerate() {
         for (index, group) in groups.iter().enumerate().take(MAX_CORES) {
@@ -146,7 +205,41 @@ mod tests {
         assert_eq!(domains.groups[3][0].count, [4, 2, 2, 1]);
     }
 
+    #[test]
+    fn caches_have_parts_of_their_own() {
+        // Two caches of 32 cores, whose second hyperthreads are numbered from 64 on.
+        let cache = |first: u32| (first..first + 32).chain(first + 64..first + 96).collect::<Vec<_>>();
+        let places = Places::of([cache(0).as_slice(), cache(32).as_slice()]);
+        assert_eq!(places.first[..4], [0, 2, 4, 5]);
+        assert_eq!(places.cores[..4], [0xffff_ffff, 0xffff_ffff << 32, 0xffff_ffff, 0xffff_ffff << 32]);
+        assert_eq!([0, 40, 64, 127, 128, 1023].map(|cpu| places.part(cpu)), [0, 1, 2, 3, 4, 17]);
+    }
+
     proptest! {
+        /// Two cores share a part if they share a cache and a range of 64 numbers, and no core is missing.
+        #[test]
+        fn every_core_has_one_part(caches in proptest::collection::btree_map(0u32..1024, 0usize..9, 0..200)) {
+            let groups: Vec<Vec<u32>> = (0..9)
+                .map(|cache| caches.iter().filter(|(_, c)| **c == cache).map(|(cpu, _)| *cpu).collect())
+                .collect();
+            let places = Places::of(groups.iter().map(Vec::as_slice));
+            for (range, parts) in places.first.windows(2).enumerate() {
+                let parts = &places.cores[parts[0] as usize..parts[1] as usize];
+                let known = caches.keys().filter(|cpu| **cpu as usize / 64 == range);
+                let known = known.fold(0u64, |all, cpu| all | 1 << (cpu % 64));
+                prop_assert_eq!(parts.iter().fold(0, |all, cores| all | cores), known);
+                let sizes = parts.iter().map(|cores| cores.count_ones());
+                prop_assert_eq!(sizes.sum::<u32>(), known.count_ones(), "no core is in two parts");
+            }
+            for (cpu, cache) in &caches {
+                for (other, of_other) in &caches {
+                    let together = cache == of_other && cpu / 64 == other / 64;
+                    let parts = [*cpu, *other].map(|cpu| places.part(cpu as usize));
+                    prop_assert_eq!(parts[0] == parts[1], together);
+                }
+            }
+        }
+
         /// The rules of layout.h for domains hold for any topology that a kernel may report.
         #[test]
         fn every_core_is_in_one_domain_of_each_level(

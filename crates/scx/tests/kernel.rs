@@ -237,10 +237,10 @@ fn products_of_features_work_in_live_kernels() {
     ]);
 }
 
-/// With more than 64 cores a set has more than one word.
+/// With more than 64 cores a set has more than one word, and two last-level caches share one of them.
 #[test]
 fn policies_run_on_more_than_64_cores() {
-    in_each_kernel_on(72, &["many.sh", "cfs", "nest"], |_| ());
+    in_each_guest(&Guest { sockets: Some(2), ..Guest::of(72) }, &["many.sh", "cfs", "nest"], |_| ());
 }
 
 /// Linux 6.18 tells a policy only of cores that go to sleep, not of those that sleep already. In a guest with a clock of its
@@ -250,10 +250,12 @@ fn cores_that_slept_before_are_idle() {
     in_each_guest(&Guest::counted(16), &["sleepers.sh", "cfs"], |_| ());
 }
 
-/// The simulator's build of each policy makes the decisions that the kernel's build made.
+/// The simulator's build of each policy makes the decisions that the kernel's build made. The guest has two last-level
+/// caches: the kernel's build stores their cores apart.
 #[test]
 fn decisions_agree_with_the_native_build() {
-    in_each_kernel_on(CPUS, &[&["conform.sh"], &POLICIES[..]].concat(), |folder| {
+    let guest = Guest { sockets: Some(2), ..Guest::of(CPUS) };
+    in_each_guest(&guest, &[&["conform.sh"], &POLICIES[..]].concat(), |folder| {
         for policy in POLICIES {
             let log = folder.join(format!("{policy}.log"));
             let conform = Command::new(hearth()).arg("conform").arg(&log).output().expect("hearth runs");
@@ -279,6 +281,8 @@ fn in_each_kernel_on(cpus: u16, script: &[&str], then: impl Fn(&Path)) {
 /// What guests have besides the kernel.
 struct Guest {
     cpus: u16,
+    /// Each has its own last-level cache; `None`: one.
+    sockets: Option<u16>,
     /// Kernel parameters.
     append: &'static str,
     acceleration: Acceleration,
@@ -290,7 +294,7 @@ impl Guest {
     fn of(cpus: u16) -> Guest {
         let acceleration =
             if architecture().is_foreign() { Acceleration::Counted } else { Acceleration::Auto };
-        Guest { cpus, append: "", acceleration }
+        Guest { cpus, sockets: None, append: "", acceleration }
     }
 
     /// Its time is the number of executed instructions.
@@ -369,7 +373,7 @@ fn run_once(
     folder: &Path,
 ) -> Result<Output, (hearth_vm::Error, String)> {
     let dmesg = folder.join("dmesg");
-    let wish = Wish { cpus: Some(guest.cpus), ..Wish::default() };
+    let wish = Wish { cpus: Some(guest.cpus), sockets: guest.sockets, ..Wish::default() };
     let options = Options {
         architecture: architecture(),
         kernel: kernel.into(),

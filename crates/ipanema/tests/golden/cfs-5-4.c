@@ -415,7 +415,8 @@ SAAKM_LOCAL void cfs_5_4_on_terminate(saakm_t s, thread_t t)
  */
 SAAKM_SHARED_1(int64_t, cfs_5_4_recent, core_t, c)
 {
-	return saakm_has(saakm_idle(s), c) ? cfs_5_4_idle_load(s, c) : cfs_5_4_busy_load(s, c);
+	return saakm_is_in(s, SAAKM_KEPT_IDLE, c) ? cfs_5_4_idle_load(s, c)
+			: cfs_5_4_busy_load(s, c);
 }
 
 /* cfs.ipa:172 */
@@ -543,7 +544,8 @@ SAAKM_SHARED_3(core_t, cfs_5_4_enter, thread_t, t, domain_t, d, core_t, near)
 	core_t x;
 
 	SAAKM_EACH_FROM(s, x, near, w,
-			saakm_idle(s)->word[w] & d->cores.word[w] & saakm_affinity(t)->word[w]) {
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+				d->cores.word[w] & saakm_affinity(t)->word[w])) {
 		nsec_t key = saakm_exit_latency(s, x);
 		if (best_x != SAAKM_NO_CORE && key > least_x)
 			continue;
@@ -688,8 +690,9 @@ SAAKM_LOCAL core_t cfs_5_4_choose_target(saakm_t s, thread_t t, core_t waker)
 	if (waker == prev) {
 		return prev;
 	}
-	if (saakm_has(saakm_idle(s), waker) && saakm_has(&saakm_llc(s, prev)->cores, waker)) {
-		return saakm_has(saakm_idle(s), prev) ? prev : waker;
+	if (saakm_is_in(s, SAAKM_KEPT_IDLE, waker)
+			&& saakm_has(&saakm_llc(s, prev)->cores, waker)) {
+		return saakm_is_in(s, SAAKM_KEPT_IDLE, prev) ? prev : waker;
 	}
 	int64_t mine = cfs_5_4_part(s, t);
 	int64_t there = cfs_5_4_weigh(s, prev);
@@ -712,21 +715,22 @@ SAAKM_LOCAL core_t cfs_5_4_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 		cfs_5_4_thread(v_w1)->recent = waker;
 	}
 	if (SAAKM_EMPTY(s, w,
-			saakm_idle(s)->word[w] & saakm_llc(s, target)->cores.word[w]
-			& saakm_affinity(t)->word[w])) {
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+				saakm_llc(s, target)->cores.word[w]
+				& saakm_affinity(t)->word[w]))) {
 		return target;
 	}
-	if (saakm_has(saakm_idle(s), target)) {
+	if (saakm_is_in(s, SAAKM_KEPT_IDLE, target)) {
 		return target;
 	}
-	if (saakm_has(saakm_idle(s), prev) && saakm_has(saakm_affinity(t), prev)
+	if (saakm_is_in(s, SAAKM_KEPT_IDLE, prev) && saakm_has(saakm_affinity(t), prev)
 			&& saakm_has(&saakm_llc(s, target)->cores, prev)) {
 		return prev;
 	}
 	core_t c = cfs_5_4_thread(t)->recent;
 
 	if (c != SAAKM_NO_CORE) {
-		if (saakm_has(saakm_idle(s), c) && saakm_has(saakm_affinity(t), c)
+		if (saakm_is_in(s, SAAKM_KEPT_IDLE, c) && saakm_has(saakm_affinity(t), c)
 				&& saakm_has(&saakm_llc(s, target)->cores, c)) {
 			return c;
 		}
@@ -742,8 +746,9 @@ SAAKM_LOCAL core_t cfs_5_4_search(saakm_t s, thread_t t, core_t target, core_t w
 {
 	if (SAAKM_SIZE(s, saakm_smt(s, target), w, saakm_smt(s, target)->cores.word[w]) > 1) {
 		core_t c = SAAKM_FIRST_FROM(s, target, w,
-				saakm_idle_whole(s)->word[w] & saakm_llc(s, target)->cores.word[w]
-				& saakm_affinity(t)->word[w]);
+				saakm_members_among(s, SAAKM_KEPT_WHOLE, w,
+					saakm_llc(s, target)->cores.word[w]
+					& saakm_affinity(t)->word[w]));
 
 		if (c != SAAKM_NO_CORE) {
 			return c;
@@ -763,15 +768,15 @@ SAAKM_LOCAL core_t cfs_5_4_search(saakm_t s, thread_t t, core_t target, core_t w
 			c = SAAKM_NO_CORE;
 			break;
 		}
-		if (saakm_has(saakm_idle(s), c))
+		if (saakm_is_in(s, SAAKM_KEPT_IDLE, c))
 			break;
 	}
 	if (c != SAAKM_NO_CORE) {
 		return c;
 	}
 	core_t c2 = SAAKM_FIRST(s, w,
-			saakm_smt(s, target)->cores.word[w] & saakm_idle(s)->word[w]
-			& saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+				saakm_smt(s, target)->cores.word[w] & saakm_affinity(t)->word[w]));
 
 	if (c2 != SAAKM_NO_CORE) {
 		return c2;
@@ -816,7 +821,9 @@ SAAKM_SHARED_1(bool, cfs_5_4_crowded, domain_t, die)
 	int64_t sum = 0;
 	core_t c;
 
-	SAAKM_EACH(s, c, w, die->cores.word[w] & ~saakm_idle(s)->word[w]) {
+	SAAKM_EACH(s, c, w,
+			die->cores.word[w]
+			& ~saakm_members_among(s, SAAKM_KEPT_IDLE, w, die->cores.word[w])) {
 		sum = SAAKM_FORGET(sum + saakm_nr_running(s, c));
 	}
 	return sum > 2;
@@ -1058,11 +1065,11 @@ SAAKM_LOCAL void cfs_5_4_on_newly_idle(saakm_t s, core_t c)
 		return;
 	}
 	SAAKM_SET(from);
-	SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+	SAAKM_COPY_AMONG(s, from, SAAKM_KEPT_WAITING, &saakm_llc(s, c)->cores);
 	cfs_5_4_gather(s, c, from, 1);
 	if (saakm_nr_ready(s, c) == 0) {
 		SAAKM_SET(from2);
-		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
+		SAAKM_COPY(s, from2, SAAKM_KEPT_WAITING);
 		cfs_5_4_gather(s, c, from2, 1);
 	}
 }
@@ -1088,11 +1095,11 @@ SAAKM_LOCAL void cfs_5_4_on_balance(saakm_t s, core_t c)
 	cfs_5_4_periodic(s, c, cfs_5_4_state(s)->busy_factor);
 	if (saakm_nr_ready(s, c) > 0) {
 		SAAKM_SET(members);
-		SAAKM_ASSIGN(s, members, w, saakm_idle(s)->word[w]);
+		SAAKM_COPY(s, members, SAAKM_KEPT_IDLE);
 		core_t i;
 
 		SAAKM_EACH(s, i, w, members->word[w]) {
-			if (saakm_has(saakm_idle(s), i)) {
+			if (saakm_is_in(s, SAAKM_KEPT_IDLE, i)) {
 				cfs_5_4_periodic(s, i, 1);
 			}
 		}
@@ -1122,23 +1129,22 @@ SAAKM_LOCAL void cfs_5_4_periodic(saakm_t s, core_t c, int64_t factor)
 	cfs_5_4_core(s, c)->last_die = saakm_now(s);
 	cfs_5_4_core(s, c)->failures =
 			SAAKM_EMPTY(s, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]) ? 0LL
+				saakm_members_among(s, SAAKM_KEPT_WAITING, w,
+					saakm_llc(s, c)->cores.word[w])) ? 0LL
 			: cfs_5_4_core(s, c)->failures + 1;
 	if (wide) {
 		cfs_5_4_core(s, lead)->last_machine = saakm_now(s);
 		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]);
+		SAAKM_COPY(s, from, SAAKM_KEPT_WAITING);
 		cfs_5_4_gather(s, c, from, 32);
 	} else {
 		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+		SAAKM_COPY_AMONG(s, from, SAAKM_KEPT_WAITING, &saakm_llc(s, c)->cores);
 		cfs_5_4_gather(s, c, from, 32);
 	}
 	if (cfs_5_4_core(s, c)->failures > 2) {
 		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+		SAAKM_COPY_AMONG(s, from, SAAKM_KEPT_WAITING, &saakm_llc(s, c)->cores);
 		cfs_5_4_rotate(s, c, from);
 	}
 }
@@ -1185,12 +1191,13 @@ SAAKM_LOCAL core_t cfs_5_4_roomier_on_die(saakm_t s, thread_t t, core_t c)
 	if (SAAKM_SIZE(s, saakm_smt(s, c), w, saakm_smt(s, c)->cores.word[w]) == 1
 			|| saakm_nr_ready(s, c) > 0
 			|| !SAAKM_EMPTY(s, w,
-				saakm_idle(s)->word[w] & saakm_smt(s, c)->cores.word[w])) {
+				saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+					saakm_smt(s, c)->cores.word[w]))) {
 		return SAAKM_NO_CORE;
 	}
 	return SAAKM_FIRST_FROM(s, c, w,
-			saakm_idle_whole(s)->word[w] & saakm_llc(s, c)->cores.word[w]
-			& saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_WHOLE, w,
+				saakm_llc(s, c)->cores.word[w] & saakm_affinity(t)->word[w]));
 }
 
 /*
@@ -1209,7 +1216,8 @@ SAAKM_LOCAL core_t cfs_5_4_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 	SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, SAAKM_NO_CORE) {
 		if (saakm_has(&d->cores, c))
 			continue;
-		int64_t key = SAAKM_COUNT_IN(s, d, w, saakm_idle(s)->word[w] & d->cores.word[w]);
+		int64_t key = SAAKM_COUNT_IN(s, d, w,
+				saakm_members_among(s, SAAKM_KEPT_IDLE, w, d->cores.word[w]));
 		if (best_d != NULL && key <= most_d)
 			continue;
 		most_d = SAAKM_FORGET(key);
@@ -1218,17 +1226,19 @@ SAAKM_LOCAL core_t cfs_5_4_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 	domain_t d2 = best_d;
 
 	if (d2 != NULL) {
-		if (SAAKM_COUNT(s, w, saakm_idle(s)->word[w] & d2->cores.word[w])
+		if (SAAKM_COUNT(s, w, saakm_members_among(s, SAAKM_KEPT_IDLE, w, d2->cores.word[w]))
 				> SAAKM_COUNT(s, w,
-					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w]) + 1
+					saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+						saakm_llc(s, c)->cores.word[w])) + 1
 				&& cfs_5_4_crowded(s, saakm_llc(s, c))) {
 			core_t found = SAAKM_FIRST(s, w,
-					saakm_idle_whole(s)->word[w] & d2->cores.word[w]
-					& saakm_affinity(t)->word[w]);
+					saakm_members_among(s, SAAKM_KEPT_WHOLE, w,
+						d2->cores.word[w] & saakm_affinity(t)->word[w]));
 			return found != SAAKM_NO_CORE ? found
 					: SAAKM_FIRST(s, w,
-						saakm_idle(s)->word[w] & d2->cores.word[w]
-						& saakm_affinity(t)->word[w]);
+						saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+							d2->cores.word[w]
+							& saakm_affinity(t)->word[w]));
 		}
 	}
 	return SAAKM_NO_CORE;
@@ -1246,7 +1256,7 @@ SAAKM_LOCAL void cfs_5_4_stay_or_go(saakm_t s, thread_t t)
 	core_t c = there;
 
 	if (c != SAAKM_NO_CORE) {
-		if (saakm_has(saakm_idle(s), c) && saakm_has(saakm_affinity(t), c)) {
+		if (saakm_is_in(s, SAAKM_KEPT_IDLE, c) && saakm_has(saakm_affinity(t), c)) {
 			cfs_5_4_enter_ready(s, t, c, CFS_5_4_REASON_BALANCE);
 			return;
 		}

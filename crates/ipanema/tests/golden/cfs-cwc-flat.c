@@ -242,7 +242,7 @@ SAAKM_SHARED_2(core_t, cfs_cwc_flat_fallback, thread_t, t, core_t, c)
 SAAKM_LOCAL core_t cfs_cwc_flat_choose_fork(saakm_t s, thread_t t, core_t parent)
 {
 	core_t c = SAAKM_FIRST_NEAREST(s, parent, w,
-			saakm_idle(s)->word[w] & saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w, saakm_affinity(t)->word[w]));
 
 	if (c != SAAKM_NO_CORE) {
 		return c;
@@ -272,7 +272,7 @@ SAAKM_LOCAL core_t cfs_cwc_flat_choose_wakeup(saakm_t s, thread_t t, core_t wake
 
 	core_t prev = saakm_core(t);
 	core_t c = SAAKM_FIRST_NEAREST(s, prev, w,
-			saakm_idle(s)->word[w] & saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w, saakm_affinity(t)->word[w]));
 
 	if (c != SAAKM_NO_CORE) {
 		return c;
@@ -417,7 +417,9 @@ SAAKM_STEAL(cfs_cwc_flat_pull, dst, from)
 /* cfs-cwc-flat.ipa:138 */
 SAAKM_LOCAL void cfs_cwc_flat_on_newly_idle(saakm_t s, core_t c)
 {
-	cfs_cwc_flat_pull(s, c, saakm_waiting(s));
+	SAAKM_SET(from);
+	SAAKM_COPY(s, from, SAAKM_KEPT_WAITING);
+	cfs_cwc_flat_pull(s, c, from);
 }
 
 /* cfs-cwc-flat.ipa:142 */
@@ -427,14 +429,18 @@ SAAKM_LOCAL void cfs_cwc_flat_on_balance(saakm_t s, core_t c)
 		return;
 	}
 	cfs_cwc_flat_core(s, c)->next = saakm_now(s) + cfs_cwc_flat_state(s)->interval;
-	cfs_cwc_flat_pull(s, c, saakm_waiting(s));
+	SAAKM_SET(from);
+	SAAKM_COPY(s, from, SAAKM_KEPT_WAITING);
+	cfs_cwc_flat_pull(s, c, from);
 	if (saakm_nr_ready(s, c) > 0) {
 		SAAKM_SET(members);
-		SAAKM_ASSIGN(s, members, w, saakm_idle(s)->word[w]);
+		SAAKM_COPY(s, members, SAAKM_KEPT_IDLE);
 		core_t i;
 
 		SAAKM_EACH_NEAREST(s, i, c, w, members->word[w]) {
-			cfs_cwc_flat_pull(s, i, saakm_waiting(s));
+			SAAKM_SET(from2);
+			SAAKM_COPY(s, from2, SAAKM_KEPT_WAITING);
+			cfs_cwc_flat_pull(s, i, from2);
 		}
 	}
 }

@@ -246,7 +246,7 @@ SAAKM_LOCAL core_t cfs_cwc_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 
 	core_t prev = saakm_core(t);
 	core_t c = SAAKM_FIRST_NEAREST(s, prev, w,
-			saakm_idle(s)->word[w] & saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w, saakm_affinity(t)->word[w]));
 
 	if (c != SAAKM_NO_CORE) {
 		return c;
@@ -281,7 +281,9 @@ SAAKM_LOCAL void cfs_cwc_on_unblock(saakm_t s, thread_t t, core_t waker)
 /* cfs-cwc-flat.ipa:138 */
 SAAKM_LOCAL void cfs_cwc_on_newly_idle(saakm_t s, core_t c)
 {
-	cfs_cwc_pull(s, c, saakm_waiting(s));
+	SAAKM_SET(from);
+	SAAKM_COPY(s, from, SAAKM_KEPT_WAITING);
+	cfs_cwc_pull(s, c, from);
 }
 
 /* cfs-cwc-flat.ipa:142 */
@@ -291,14 +293,18 @@ SAAKM_LOCAL void cfs_cwc_on_balance(saakm_t s, core_t c)
 		return;
 	}
 	cfs_cwc_core(s, c)->next = saakm_now(s) + cfs_cwc_state(s)->interval;
-	cfs_cwc_pull(s, c, saakm_waiting(s));
+	SAAKM_SET(from);
+	SAAKM_COPY(s, from, SAAKM_KEPT_WAITING);
+	cfs_cwc_pull(s, c, from);
 	if (saakm_nr_ready(s, c) > 0) {
 		SAAKM_SET(members);
-		SAAKM_ASSIGN(s, members, w, saakm_idle(s)->word[w]);
+		SAAKM_COPY(s, members, SAAKM_KEPT_IDLE);
 		core_t i;
 
 		SAAKM_EACH_NEAREST(s, i, c, w, members->word[w]) {
-			cfs_cwc_pull(s, i, saakm_waiting(s));
+			SAAKM_SET(from2);
+			SAAKM_COPY(s, from2, SAAKM_KEPT_WAITING);
+			cfs_cwc_pull(s, i, from2);
 		}
 	}
 }
@@ -331,8 +337,9 @@ SAAKM_LOCAL core_t cfs_cwc_choose_fork(saakm_t s, thread_t t, core_t parent)
 			continue;
 		int64_t key =
 				SAAKM_EMPTY_IN(s, d, w,
-					d->cores.word[w] & saakm_idle(s)->word[w]
-					& saakm_affinity(t)->word[w]) ? 1LL : 0LL;
+					saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+						d->cores.word[w] & saakm_affinity(t)->word[w]))
+				? 1LL : 0LL;
 		if (best_d != NULL && key > least_d)
 			continue;
 		int64_t key2 = cfs_cwc_average(s, d);
@@ -349,7 +356,7 @@ SAAKM_LOCAL core_t cfs_cwc_choose_fork(saakm_t s, thread_t t, core_t parent)
 	core_t c;
 
 	SAAKM_EACH_NEAREST(s, c, parent, w, die->cores.word[w] & saakm_affinity(t)->word[w]) {
-		int64_t key = saakm_has(saakm_idle(s), c) ? 0LL : 1LL;
+		int64_t key = saakm_is_in(s, SAAKM_KEPT_IDLE, c) ? 0LL : 1LL;
 		if (best_c != SAAKM_NO_CORE && key > least_c)
 			continue;
 		int64_t key2 = cfs_cwc_load_of(s, c);
@@ -360,11 +367,11 @@ SAAKM_LOCAL core_t cfs_cwc_choose_fork(saakm_t s, thread_t t, core_t parent)
 		best_c = c;
 	}
 	core_t best = best_c != SAAKM_NO_CORE ? best_c : cfs_cwc_fallback(s, t, parent);
-	if (saakm_has(saakm_idle(s), best)) {
+	if (saakm_is_in(s, SAAKM_KEPT_IDLE, best)) {
 		return best;
 	}
 	core_t found = SAAKM_FIRST_NEAREST(s, parent, w,
-			saakm_idle(s)->word[w] & saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w, saakm_affinity(t)->word[w]));
 	return found != SAAKM_NO_CORE ? found : best;
 }
 

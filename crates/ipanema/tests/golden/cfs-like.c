@@ -153,8 +153,8 @@ SAAKM_SHARED_2(core_t, cfs_like_choose, thread_t, t, core_t, home)
 {
 	domain_t domain = cfs_like_reach(s, home);
 	core_t c = SAAKM_FIRST_NEAREST(s, home, w,
-			saakm_idle(s)->word[w] & domain->cores.word[w]
-			& saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+				domain->cores.word[w] & saakm_affinity(t)->word[w]));
 
 	if (c != SAAKM_NO_CORE) {
 		return c;
@@ -187,7 +187,7 @@ SAAKM_LOCAL core_t cfs_like_crowd(saakm_t s, thread_t t, core_t home)
 		return c2;
 	}
 	core_t c3 = SAAKM_FIRST_NEAREST(s, home, w,
-			saakm_idle(s)->word[w] & saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w, saakm_affinity(t)->word[w]));
 
 	if (c3 != SAAKM_NO_CORE) {
 		return c3;
@@ -321,7 +321,9 @@ SAAKM_STEAL(cfs_like_pull, dst, from)
 /* idle.ipa:3 */
 SAAKM_LOCAL void cfs_like_on_newly_idle(saakm_t s, core_t c)
 {
-	cfs_like_pull(s, c, saakm_waiting(s));
+	SAAKM_SET(from);
+	SAAKM_COPY(s, from, SAAKM_KEPT_WAITING);
+	cfs_like_pull(s, c, from);
 }
 
 /* each.ipa:7 */
@@ -331,14 +333,18 @@ SAAKM_LOCAL void cfs_like_on_balance(saakm_t s, core_t c)
 		return;
 	}
 	cfs_like_core(s, c)->next = saakm_now(s) + cfs_like_state(s)->interval;
-	cfs_like_pull(s, c, saakm_waiting(s));
+	SAAKM_SET(from);
+	SAAKM_COPY(s, from, SAAKM_KEPT_WAITING);
+	cfs_like_pull(s, c, from);
 	if (saakm_nr_ready(s, c) > 0) {
 		SAAKM_SET(members);
-		SAAKM_ASSIGN(s, members, w, saakm_idle(s)->word[w]);
+		SAAKM_COPY(s, members, SAAKM_KEPT_IDLE);
 		core_t i;
 
 		SAAKM_EACH_NEAREST(s, i, c, w, members->word[w]) {
-			cfs_like_pull(s, i, saakm_waiting(s));
+			SAAKM_SET(from2);
+			SAAKM_COPY(s, from2, SAAKM_KEPT_WAITING);
+			cfs_like_pull(s, i, from2);
 		}
 	}
 }

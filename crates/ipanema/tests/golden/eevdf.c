@@ -340,7 +340,7 @@ SAAKM_LOCAL void eevdf_on_terminate(saakm_t s, thread_t t)
  */
 SAAKM_SHARED_1(int64_t, eevdf_recent, core_t, c)
 {
-	return saakm_has(saakm_idle(s), c) ? eevdf_idle_load(s, c) : eevdf_busy_load(s, c);
+	return saakm_is_in(s, SAAKM_KEPT_IDLE, c) ? eevdf_idle_load(s, c) : eevdf_busy_load(s, c);
 }
 
 /* cfs.ipa:172 */
@@ -539,7 +539,8 @@ SAAKM_SHARED_1(int64_t, eevdf_load_of, domain_t, d)
 SAAKM_SHARED_2(int64_t, eevdf_idle_in, thread_t, t, domain_t, d)
 {
 	return SAAKM_COUNT(s, w,
-			saakm_idle(s)->word[w] & d->cores.word[w] & saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+				d->cores.word[w] & saakm_affinity(t)->word[w]));
 }
 
 /*
@@ -579,7 +580,8 @@ SAAKM_SHARED_3(core_t, eevdf_enter, thread_t, t, domain_t, d, core_t, near)
 	core_t x;
 
 	SAAKM_EACH_FROM(s, x, near, w,
-			saakm_idle(s)->word[w] & d->cores.word[w] & saakm_affinity(t)->word[w]) {
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+				d->cores.word[w] & saakm_affinity(t)->word[w])) {
 		nsec_t key = saakm_exit_latency(s, x);
 		if (best_x != SAAKM_NO_CORE && key > least_x)
 			continue;
@@ -724,8 +726,9 @@ SAAKM_LOCAL core_t eevdf__cfs_choose_target(saakm_t s, thread_t t, core_t waker)
 	if (waker == prev) {
 		return prev;
 	}
-	if (saakm_has(saakm_idle(s), waker) && saakm_has(&saakm_llc(s, prev)->cores, waker)) {
-		return saakm_has(saakm_idle(s), prev) ? prev : waker;
+	if (saakm_is_in(s, SAAKM_KEPT_IDLE, waker)
+			&& saakm_has(&saakm_llc(s, prev)->cores, waker)) {
+		return saakm_is_in(s, SAAKM_KEPT_IDLE, prev) ? prev : waker;
 	}
 	int64_t mine = eevdf_part(s, t);
 	int64_t there = eevdf_weigh(s, prev);
@@ -766,21 +769,22 @@ SAAKM_LOCAL core_t eevdf_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 		eevdf_thread(v_w1)->recent = waker;
 	}
 	if (SAAKM_EMPTY(s, w,
-			saakm_idle(s)->word[w] & saakm_llc(s, target)->cores.word[w]
-			& saakm_affinity(t)->word[w])) {
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+				saakm_llc(s, target)->cores.word[w]
+				& saakm_affinity(t)->word[w]))) {
 		return target;
 	}
-	if (saakm_has(saakm_idle(s), target)) {
+	if (saakm_is_in(s, SAAKM_KEPT_IDLE, target)) {
 		return target;
 	}
-	if (saakm_has(saakm_idle(s), prev) && saakm_has(saakm_affinity(t), prev)
+	if (saakm_is_in(s, SAAKM_KEPT_IDLE, prev) && saakm_has(saakm_affinity(t), prev)
 			&& saakm_has(&saakm_llc(s, target)->cores, prev)) {
 		return prev;
 	}
 	core_t c = eevdf_thread(t)->recent;
 
 	if (c != SAAKM_NO_CORE) {
-		if (saakm_has(saakm_idle(s), c) && saakm_has(saakm_affinity(t), c)
+		if (saakm_is_in(s, SAAKM_KEPT_IDLE, c) && saakm_has(saakm_affinity(t), c)
 				&& saakm_has(&saakm_llc(s, target)->cores, c)) {
 			return c;
 		}
@@ -825,7 +829,9 @@ SAAKM_SHARED_1(bool, eevdf_crowded, domain_t, die)
 	int64_t sum = 0;
 	core_t c;
 
-	SAAKM_EACH(s, c, w, die->cores.word[w] & ~saakm_idle(s)->word[w]) {
+	SAAKM_EACH(s, c, w,
+			die->cores.word[w]
+			& ~saakm_members_among(s, SAAKM_KEPT_IDLE, w, die->cores.word[w])) {
 		sum = SAAKM_FORGET(sum + saakm_nr_running(s, c));
 	}
 	return sum > 2;
@@ -987,11 +993,11 @@ SAAKM_LOCAL void eevdf_on_balance(saakm_t s, core_t c)
 	eevdf_periodic(s, c, eevdf_state(s)->busy_factor);
 	if (saakm_nr_ready(s, c) > 0) {
 		SAAKM_SET(members);
-		SAAKM_ASSIGN(s, members, w, saakm_idle(s)->word[w]);
+		SAAKM_COPY(s, members, SAAKM_KEPT_IDLE);
 		core_t i;
 
 		SAAKM_EACH(s, i, w, members->word[w]) {
-			if (saakm_has(saakm_idle(s), i)) {
+			if (saakm_is_in(s, SAAKM_KEPT_IDLE, i)) {
 				eevdf_periodic(s, i, 1);
 			}
 		}
@@ -1021,23 +1027,22 @@ SAAKM_LOCAL void eevdf_periodic(saakm_t s, core_t c, int64_t factor)
 	eevdf_core(s, c)->last_die = saakm_now(s);
 	eevdf_core(s, c)->failures =
 			SAAKM_EMPTY(s, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]) ? 0LL
+				saakm_members_among(s, SAAKM_KEPT_WAITING, w,
+					saakm_llc(s, c)->cores.word[w])) ? 0LL
 			: eevdf_core(s, c)->failures + 1;
 	if (wide) {
 		eevdf_core(s, lead)->last_machine = saakm_now(s);
 		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]);
+		SAAKM_COPY(s, from, SAAKM_KEPT_WAITING);
 		eevdf_gather(s, c, from, 32);
 	} else {
 		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+		SAAKM_COPY_AMONG(s, from, SAAKM_KEPT_WAITING, &saakm_llc(s, c)->cores);
 		eevdf_gather(s, c, from, 32);
 	}
 	if (eevdf_core(s, c)->failures > 2) {
 		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+		SAAKM_COPY_AMONG(s, from, SAAKM_KEPT_WAITING, &saakm_llc(s, c)->cores);
 		eevdf_rotate(s, c, from);
 	}
 }
@@ -1084,12 +1089,13 @@ SAAKM_LOCAL core_t eevdf_roomier_on_die(saakm_t s, thread_t t, core_t c)
 	if (SAAKM_SIZE(s, saakm_smt(s, c), w, saakm_smt(s, c)->cores.word[w]) == 1
 			|| saakm_nr_ready(s, c) > 0
 			|| !SAAKM_EMPTY(s, w,
-				saakm_idle(s)->word[w] & saakm_smt(s, c)->cores.word[w])) {
+				saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+					saakm_smt(s, c)->cores.word[w]))) {
 		return SAAKM_NO_CORE;
 	}
 	return SAAKM_FIRST_FROM(s, c, w,
-			saakm_idle_whole(s)->word[w] & saakm_llc(s, c)->cores.word[w]
-			& saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_WHOLE, w,
+				saakm_llc(s, c)->cores.word[w] & saakm_affinity(t)->word[w]));
 }
 
 /*
@@ -1108,7 +1114,8 @@ SAAKM_LOCAL core_t eevdf_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 	SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, SAAKM_NO_CORE) {
 		if (saakm_has(&d->cores, c))
 			continue;
-		int64_t key = SAAKM_COUNT_IN(s, d, w, saakm_idle(s)->word[w] & d->cores.word[w]);
+		int64_t key = SAAKM_COUNT_IN(s, d, w,
+				saakm_members_among(s, SAAKM_KEPT_IDLE, w, d->cores.word[w]));
 		if (best_d != NULL && key <= most_d)
 			continue;
 		most_d = SAAKM_FORGET(key);
@@ -1117,17 +1124,19 @@ SAAKM_LOCAL core_t eevdf_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 	domain_t d2 = best_d;
 
 	if (d2 != NULL) {
-		if (SAAKM_COUNT(s, w, saakm_idle(s)->word[w] & d2->cores.word[w])
+		if (SAAKM_COUNT(s, w, saakm_members_among(s, SAAKM_KEPT_IDLE, w, d2->cores.word[w]))
 				> SAAKM_COUNT(s, w,
-					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w]) + 1
+					saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+						saakm_llc(s, c)->cores.word[w])) + 1
 				&& eevdf_crowded(s, saakm_llc(s, c))) {
 			core_t found = SAAKM_FIRST(s, w,
-					saakm_idle_whole(s)->word[w] & d2->cores.word[w]
-					& saakm_affinity(t)->word[w]);
+					saakm_members_among(s, SAAKM_KEPT_WHOLE, w,
+						d2->cores.word[w] & saakm_affinity(t)->word[w]));
 			return found != SAAKM_NO_CORE ? found
 					: SAAKM_FIRST(s, w,
-						saakm_idle(s)->word[w] & d2->cores.word[w]
-						& saakm_affinity(t)->word[w]);
+						saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+							d2->cores.word[w]
+							& saakm_affinity(t)->word[w]));
 		}
 	}
 	return SAAKM_NO_CORE;
@@ -1145,7 +1154,7 @@ SAAKM_LOCAL void eevdf_stay_or_go(saakm_t s, thread_t t)
 	core_t c = there;
 
 	if (c != SAAKM_NO_CORE) {
-		if (saakm_has(saakm_idle(s), c) && saakm_has(saakm_affinity(t), c)) {
+		if (saakm_is_in(s, SAAKM_KEPT_IDLE, c) && saakm_has(saakm_affinity(t), c)) {
 			eevdf_enter_ready(s, t, c, EEVDF_REASON_BALANCE);
 			return;
 		}
@@ -1488,7 +1497,7 @@ SAAKM_LOCAL void eevdf_on_unblock(saakm_t s, thread_t t, core_t waker)
  */
 SAAKM_LOCAL core_t eevdf_choose_target(saakm_t s, thread_t t, core_t waker)
 {
-	return saakm_has(saakm_idle(s), saakm_core(t)) ? saakm_core(t)
+	return saakm_is_in(s, SAAKM_KEPT_IDLE, saakm_core(t)) ? saakm_core(t)
 			: eevdf__cfs_choose_target(s, t, waker);
 }
 
@@ -1502,16 +1511,17 @@ SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t wak
 
 	core_t prev = saakm_core(t);
 	core_t c = SAAKM_FIRST_FROM(s, target, w,
-			saakm_idle_whole(s)->word[w] & saakm_llc(s, target)->cores.word[w]
-			& saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_WHOLE, w,
+				saakm_llc(s, target)->cores.word[w] & saakm_affinity(t)->word[w]));
 
 	if (c != SAAKM_NO_CORE) {
 		return c;
 	}
 	if (saakm_has(&saakm_llc(s, target)->cores, prev)) {
 		core_t c2 = SAAKM_FIRST(s, w,
-				saakm_smt(s, prev)->cores.word[w] & saakm_idle(s)->word[w]
-				& saakm_affinity(t)->word[w]);
+				saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+					saakm_smt(s, prev)->cores.word[w]
+					& saakm_affinity(t)->word[w]));
 
 		if (c2 != SAAKM_NO_CORE) {
 			return c2;
@@ -1519,7 +1529,9 @@ SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t wak
 	}
 	int64_t busy = saakm_div(1200
 			* SAAKM_COUNT(s, w,
-				saakm_llc(s, target)->cores.word[w] & ~saakm_idle(s)->word[w]),
+				saakm_llc(s, target)->cores.word[w]
+				& ~saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+					saakm_llc(s, target)->cores.word[w])),
 			SAAKM_SIZE(s, saakm_llc(s, target), w,
 				saakm_llc(s, target)->cores.word[w]));
 	int64_t most = SAAKM_SIZE(s, saakm_llc(s, target), w, saakm_llc(s, target)->cores.word[w])
@@ -1534,7 +1546,7 @@ SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t wak
 				c2 = SAAKM_NO_CORE;
 				break;
 			}
-			if (saakm_has(saakm_idle(s), c2))
+			if (saakm_is_in(s, SAAKM_KEPT_IDLE, c2))
 				break;
 		}
 		if (c2 != SAAKM_NO_CORE) {
@@ -1542,8 +1554,8 @@ SAAKM_LOCAL core_t eevdf_search(saakm_t s, thread_t t, core_t target, core_t wak
 		}
 	}
 	core_t found = SAAKM_FIRST(s, w,
-			saakm_smt(s, target)->cores.word[w] & saakm_idle(s)->word[w]
-			& saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+				saakm_smt(s, target)->cores.word[w] & saakm_affinity(t)->word[w]));
 	return found != SAAKM_NO_CORE ? found : target;
 }
 
@@ -1653,11 +1665,11 @@ SAAKM_LOCAL void eevdf_on_newly_idle(saakm_t s, core_t c)
 		return;
 	}
 	SAAKM_SET(from);
-	SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+	SAAKM_COPY_AMONG(s, from, SAAKM_KEPT_WAITING, &saakm_llc(s, c)->cores);
 	eevdf_gather(s, c, from, 1);
 	if (saakm_nr_ready(s, c) == 0) {
 		SAAKM_SET(from2);
-		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
+		SAAKM_COPY(s, from2, SAAKM_KEPT_WAITING);
 		eevdf_gather(s, c, from2, 1);
 	}
 }

@@ -523,7 +523,7 @@ SAAKM_LOCAL void nest__cfs_on_terminate(saakm_t s, thread_t t)
  */
 SAAKM_SHARED_1(int64_t, nest_recent, core_t, c)
 {
-	return saakm_has(saakm_idle(s), c) ? nest_idle_load(s, c) : nest_busy_load(s, c);
+	return saakm_is_in(s, SAAKM_KEPT_IDLE, c) ? nest_idle_load(s, c) : nest_busy_load(s, c);
 }
 
 /* cfs.ipa:172 */
@@ -722,7 +722,8 @@ SAAKM_SHARED_1(int64_t, nest_load_of, domain_t, d)
 SAAKM_SHARED_2(int64_t, nest_idle_in, thread_t, t, domain_t, d)
 {
 	return SAAKM_COUNT(s, w,
-			saakm_idle(s)->word[w] & d->cores.word[w] & saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+				d->cores.word[w] & saakm_affinity(t)->word[w]));
 }
 
 /*
@@ -762,7 +763,8 @@ SAAKM_SHARED_3(core_t, nest_enter, thread_t, t, domain_t, d, core_t, near)
 	core_t x;
 
 	SAAKM_EACH_FROM(s, x, near, w,
-			saakm_idle(s)->word[w] & d->cores.word[w] & saakm_affinity(t)->word[w]) {
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+				d->cores.word[w] & saakm_affinity(t)->word[w])) {
 		nsec_t key = saakm_exit_latency(s, x);
 		if (best_x != SAAKM_NO_CORE && key > least_x)
 			continue;
@@ -925,8 +927,9 @@ SAAKM_LOCAL core_t nest_choose_target(saakm_t s, thread_t t, core_t waker)
 	if (waker == prev) {
 		return prev;
 	}
-	if (saakm_has(saakm_idle(s), waker) && saakm_has(&saakm_llc(s, prev)->cores, waker)) {
-		return saakm_has(saakm_idle(s), prev) ? prev : waker;
+	if (saakm_is_in(s, SAAKM_KEPT_IDLE, waker)
+			&& saakm_has(&saakm_llc(s, prev)->cores, waker)) {
+		return saakm_is_in(s, SAAKM_KEPT_IDLE, prev) ? prev : waker;
 	}
 	int64_t mine = nest_part(s, t);
 	int64_t there = nest_weigh(s, prev);
@@ -967,21 +970,22 @@ SAAKM_LOCAL core_t nest__cfs_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 		nest_thread(v_w1)->recent = waker;
 	}
 	if (SAAKM_EMPTY(s, w,
-			saakm_idle(s)->word[w] & saakm_llc(s, target)->cores.word[w]
-			& saakm_affinity(t)->word[w])) {
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+				saakm_llc(s, target)->cores.word[w]
+				& saakm_affinity(t)->word[w]))) {
 		return target;
 	}
-	if (saakm_has(saakm_idle(s), target)) {
+	if (saakm_is_in(s, SAAKM_KEPT_IDLE, target)) {
 		return target;
 	}
-	if (saakm_has(saakm_idle(s), prev) && saakm_has(saakm_affinity(t), prev)
+	if (saakm_is_in(s, SAAKM_KEPT_IDLE, prev) && saakm_has(saakm_affinity(t), prev)
 			&& saakm_has(&saakm_llc(s, target)->cores, prev)) {
 		return prev;
 	}
 	core_t c = nest_thread(t)->recent;
 
 	if (c != SAAKM_NO_CORE) {
-		if (saakm_has(saakm_idle(s), c) && saakm_has(saakm_affinity(t), c)
+		if (saakm_is_in(s, SAAKM_KEPT_IDLE, c) && saakm_has(saakm_affinity(t), c)
 				&& saakm_has(&saakm_llc(s, target)->cores, c)) {
 			return c;
 		}
@@ -997,8 +1001,9 @@ SAAKM_LOCAL core_t nest_search(saakm_t s, thread_t t, core_t target, core_t wake
 {
 	if (SAAKM_SIZE(s, saakm_smt(s, target), w, saakm_smt(s, target)->cores.word[w]) > 1) {
 		core_t c = SAAKM_FIRST_FROM(s, target, w,
-				saakm_idle_whole(s)->word[w] & saakm_llc(s, target)->cores.word[w]
-				& saakm_affinity(t)->word[w]);
+				saakm_members_among(s, SAAKM_KEPT_WHOLE, w,
+					saakm_llc(s, target)->cores.word[w]
+					& saakm_affinity(t)->word[w]));
 
 		if (c != SAAKM_NO_CORE) {
 			return c;
@@ -1017,15 +1022,15 @@ SAAKM_LOCAL core_t nest_search(saakm_t s, thread_t t, core_t target, core_t wake
 			c = SAAKM_NO_CORE;
 			break;
 		}
-		if (saakm_has(saakm_idle(s), c))
+		if (saakm_is_in(s, SAAKM_KEPT_IDLE, c))
 			break;
 	}
 	if (c != SAAKM_NO_CORE) {
 		return c;
 	}
 	core_t c2 = SAAKM_FIRST(s, w,
-			saakm_smt(s, target)->cores.word[w] & saakm_idle(s)->word[w]
-			& saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+				saakm_smt(s, target)->cores.word[w] & saakm_affinity(t)->word[w]));
 
 	if (c2 != SAAKM_NO_CORE) {
 		return c2;
@@ -1058,7 +1063,9 @@ SAAKM_SHARED_1(bool, nest_crowded, domain_t, die)
 	int64_t sum = 0;
 	core_t c;
 
-	SAAKM_EACH(s, c, w, die->cores.word[w] & ~saakm_idle(s)->word[w]) {
+	SAAKM_EACH(s, c, w,
+			die->cores.word[w]
+			& ~saakm_members_among(s, SAAKM_KEPT_IDLE, w, die->cores.word[w])) {
 		sum = SAAKM_FORGET(sum + saakm_nr_running(s, c));
 	}
 	return sum > 2;
@@ -1300,11 +1307,11 @@ SAAKM_LOCAL void nest_on_newly_idle(saakm_t s, core_t c)
 		return;
 	}
 	SAAKM_SET(from);
-	SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+	SAAKM_COPY_AMONG(s, from, SAAKM_KEPT_WAITING, &saakm_llc(s, c)->cores);
 	nest_gather(s, c, from, 1);
 	if (saakm_nr_ready(s, c) == 0) {
 		SAAKM_SET(from2);
-		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
+		SAAKM_COPY(s, from2, SAAKM_KEPT_WAITING);
 		nest_gather(s, c, from2, 1);
 	}
 }
@@ -1330,11 +1337,11 @@ SAAKM_LOCAL void nest_on_balance(saakm_t s, core_t c)
 	nest_periodic(s, c, nest_state(s)->busy_factor);
 	if (saakm_nr_ready(s, c) > 0) {
 		SAAKM_SET(members);
-		SAAKM_ASSIGN(s, members, w, saakm_idle(s)->word[w]);
+		SAAKM_COPY(s, members, SAAKM_KEPT_IDLE);
 		core_t i;
 
 		SAAKM_EACH(s, i, w, members->word[w]) {
-			if (saakm_has(saakm_idle(s), i)) {
+			if (saakm_is_in(s, SAAKM_KEPT_IDLE, i)) {
 				nest_periodic(s, i, 1);
 			}
 		}
@@ -1364,23 +1371,22 @@ SAAKM_LOCAL void nest_periodic(saakm_t s, core_t c, int64_t factor)
 	nest_core(s, c)->last_die = saakm_now(s);
 	nest_core(s, c)->failures =
 			SAAKM_EMPTY(s, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]) ? 0LL
+				saakm_members_among(s, SAAKM_KEPT_WAITING, w,
+					saakm_llc(s, c)->cores.word[w])) ? 0LL
 			: nest_core(s, c)->failures + 1;
 	if (wide) {
 		nest_core(s, lead)->last_machine = saakm_now(s);
 		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]);
+		SAAKM_COPY(s, from, SAAKM_KEPT_WAITING);
 		nest_gather(s, c, from, 32);
 	} else {
 		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+		SAAKM_COPY_AMONG(s, from, SAAKM_KEPT_WAITING, &saakm_llc(s, c)->cores);
 		nest_gather(s, c, from, 32);
 	}
 	if (nest_core(s, c)->failures > 2) {
 		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+		SAAKM_COPY_AMONG(s, from, SAAKM_KEPT_WAITING, &saakm_llc(s, c)->cores);
 		nest_rotate(s, c, from);
 	}
 }
@@ -1427,12 +1433,13 @@ SAAKM_LOCAL core_t nest_roomier_on_die(saakm_t s, thread_t t, core_t c)
 	if (SAAKM_SIZE(s, saakm_smt(s, c), w, saakm_smt(s, c)->cores.word[w]) == 1
 			|| saakm_nr_ready(s, c) > 0
 			|| !SAAKM_EMPTY(s, w,
-				saakm_idle(s)->word[w] & saakm_smt(s, c)->cores.word[w])) {
+				saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+					saakm_smt(s, c)->cores.word[w]))) {
 		return SAAKM_NO_CORE;
 	}
 	return SAAKM_FIRST_FROM(s, c, w,
-			saakm_idle_whole(s)->word[w] & saakm_llc(s, c)->cores.word[w]
-			& saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_WHOLE, w,
+				saakm_llc(s, c)->cores.word[w] & saakm_affinity(t)->word[w]));
 }
 
 /*
@@ -1451,7 +1458,8 @@ SAAKM_LOCAL core_t nest_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 	SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, SAAKM_NO_CORE) {
 		if (saakm_has(&d->cores, c))
 			continue;
-		int64_t key = SAAKM_COUNT_IN(s, d, w, saakm_idle(s)->word[w] & d->cores.word[w]);
+		int64_t key = SAAKM_COUNT_IN(s, d, w,
+				saakm_members_among(s, SAAKM_KEPT_IDLE, w, d->cores.word[w]));
 		if (best_d != NULL && key <= most_d)
 			continue;
 		most_d = SAAKM_FORGET(key);
@@ -1460,17 +1468,19 @@ SAAKM_LOCAL core_t nest_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 	domain_t d2 = best_d;
 
 	if (d2 != NULL) {
-		if (SAAKM_COUNT(s, w, saakm_idle(s)->word[w] & d2->cores.word[w])
+		if (SAAKM_COUNT(s, w, saakm_members_among(s, SAAKM_KEPT_IDLE, w, d2->cores.word[w]))
 				> SAAKM_COUNT(s, w,
-					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w]) + 1
+					saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+						saakm_llc(s, c)->cores.word[w])) + 1
 				&& nest_crowded(s, saakm_llc(s, c))) {
 			core_t found = SAAKM_FIRST(s, w,
-					saakm_idle_whole(s)->word[w] & d2->cores.word[w]
-					& saakm_affinity(t)->word[w]);
+					saakm_members_among(s, SAAKM_KEPT_WHOLE, w,
+						d2->cores.word[w] & saakm_affinity(t)->word[w]));
 			return found != SAAKM_NO_CORE ? found
 					: SAAKM_FIRST(s, w,
-						saakm_idle(s)->word[w] & d2->cores.word[w]
-						& saakm_affinity(t)->word[w]);
+						saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+							d2->cores.word[w]
+							& saakm_affinity(t)->word[w]));
 		}
 	}
 	return SAAKM_NO_CORE;
@@ -1488,7 +1498,7 @@ SAAKM_LOCAL void nest_stay_or_go(saakm_t s, thread_t t)
 	core_t c = there;
 
 	if (c != SAAKM_NO_CORE) {
-		if (saakm_has(saakm_idle(s), c) && saakm_has(saakm_affinity(t), c)) {
+		if (saakm_is_in(s, SAAKM_KEPT_IDLE, c) && saakm_has(saakm_affinity(t), c)) {
 			nest_enter_ready(s, t, c, NEST_REASON_BALANCE);
 			return;
 		}
@@ -1502,13 +1512,14 @@ SAAKM_LOCAL void nest_stay_or_go(saakm_t s, thread_t t)
  */
 SAAKM_LOCAL bool nest_take(saakm_t s, core_t c)
 {
-	return nest_state(s)->placement_flag ? saakm_claim(s, c) : saakm_has(saakm_idle(s), c);
+	return nest_state(s)->placement_flag ? saakm_claim(s, c)
+			: saakm_is_in(s, SAAKM_KEPT_IDLE, c);
 }
 
 /* nest.ipa:58 */
 SAAKM_LOCAL bool nest_stale(saakm_t s, core_t c)
 {
-	return nest_state(s)->compaction && saakm_has(saakm_idle(s), c)
+	return nest_state(s)->compaction && saakm_is_in(s, SAAKM_KEPT_IDLE, c)
 			&& saakm_now(s) - saakm_idle_since(s, c) > nest_state(s)->p_remove;
 }
 
@@ -1549,7 +1560,8 @@ SAAKM_LOCAL core_t nest_search_primary(saakm_t s, set_t allowed, core_t home)
 {
 	SAAKM_SET(members);
 	SAAKM_ASSIGN(s, members, w,
-			nest_state(s)->primary.word[w] & saakm_idle(s)->word[w] & allowed->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+				nest_state(s)->primary.word[w] & allowed->word[w]));
 	core_t c;
 
 	SAAKM_EACH_FROM(s, c, home, w, members->word[w]) {
@@ -1572,8 +1584,8 @@ SAAKM_LOCAL core_t nest_search_reserve(saakm_t s, set_t allowed, core_t home)
 	core_t c;
 
 	SAAKM_EACH_FROM(s, c, origin, w,
-			nest_state(s)->reserve.word[w] & saakm_idle(s)->word[w]
-			& allowed->word[w]) {
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+				nest_state(s)->reserve.word[w] & allowed->word[w])) {
 		if (nest_take(s, c))
 			break;
 	}
@@ -1587,8 +1599,8 @@ SAAKM_LOCAL core_t nest_search_reserve(saakm_t s, set_t allowed, core_t home)
 SAAKM_LOCAL core_t nest_primary_of(saakm_t s, thread_t t, core_t home)
 {
 	if (SAAKM_EMPTY(s, w,
-			nest_state(s)->primary.word[w] & saakm_idle(s)->word[w]
-			& saakm_affinity(t)->word[w])) {
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+				nest_state(s)->primary.word[w] & saakm_affinity(t)->word[w]))) {
 		return SAAKM_NO_CORE;
 	}
 	if (nest_state(s)->die_first) {
@@ -1608,8 +1620,8 @@ SAAKM_LOCAL core_t nest_primary_of(saakm_t s, thread_t t, core_t home)
 SAAKM_LOCAL core_t nest_reserve_of(saakm_t s, thread_t t, core_t home)
 {
 	if (SAAKM_EMPTY(s, w,
-			nest_state(s)->reserve.word[w] & saakm_idle(s)->word[w]
-			& saakm_affinity(t)->word[w])) {
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+				nest_state(s)->reserve.word[w] & saakm_affinity(t)->word[w]))) {
 		return SAAKM_NO_CORE;
 	}
 	if (nest_state(s)->die_first) {
@@ -1636,8 +1648,8 @@ SAAKM_LOCAL core_t nest_attached_of(saakm_t s, thread_t t)
 	if (c != SAAKM_NO_CORE) {
 		if (nest_state(s)->attachment && nest_thread(t)->last == nest_thread(t)->before
 				&& saakm_has(&nest_state(s)->primary, c)
-				&& saakm_has(saakm_idle(s), c) && saakm_has(saakm_affinity(t), c)
-				&& nest_take(s, c)) {
+				&& saakm_is_in(s, SAAKM_KEPT_IDLE, c)
+				&& saakm_has(saakm_affinity(t), c) && nest_take(s, c)) {
 			return c;
 		}
 	}
@@ -1650,7 +1662,8 @@ SAAKM_LOCAL core_t nest_attached_of(saakm_t s, thread_t t)
  */
 SAAKM_LOCAL bool nest_impatient(saakm_t s, thread_t t, core_t home)
 {
-	nest_thread(t)->misses = saakm_has(saakm_idle(s), home) ? 0LL : nest_thread(t)->misses + 1;
+	nest_thread(t)->misses = saakm_is_in(s, SAAKM_KEPT_IDLE, home) ? 0LL
+			: nest_thread(t)->misses + 1;
 	return nest_state(s)->r_impatient > 0
 			&& nest_thread(t)->misses
 			>= (nest_state(s)->tolerate ? nest_state(s)->r_impatient + 1
@@ -1723,12 +1736,14 @@ SAAKM_LOCAL void nest_on_unblock(saakm_t s, thread_t t, core_t waker)
 SAAKM_LOCAL core_t nest_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 {
 	core_t c = nest__cfs_choose_wakeup(s, t, waker);
-	if (saakm_has(saakm_idle(s), c) || !nest_state(s)->work_conserving
-			|| SAAKM_EMPTY(s, w, saakm_idle(s)->word[w] & saakm_affinity(t)->word[w])) {
+	if (saakm_is_in(s, SAAKM_KEPT_IDLE, c) || !nest_state(s)->work_conserving
+			|| SAAKM_EMPTY(s, w,
+				saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+					saakm_affinity(t)->word[w]))) {
 		return c;
 	}
 	core_t found = SAAKM_FIRST_NEAREST(s, c, w,
-			saakm_idle(s)->word[w] & saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w, saakm_affinity(t)->word[w]));
 	return found != SAAKM_NO_CORE ? found : c;
 }
 

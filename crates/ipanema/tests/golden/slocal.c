@@ -406,7 +406,7 @@ SAAKM_LOCAL void slocal_on_terminate(saakm_t s, thread_t t)
  */
 SAAKM_LOCAL int64_t slocal_recent(saakm_t s, core_t c)
 {
-	return saakm_has(saakm_idle(s), c) ? slocal_idle_load(s, c) : slocal_busy_load(s, c);
+	return saakm_is_in(s, SAAKM_KEPT_IDLE, c) ? slocal_idle_load(s, c) : slocal_busy_load(s, c);
 }
 
 /* cfs.ipa:172 */
@@ -524,7 +524,9 @@ SAAKM_SHARED_1(bool, slocal_crowded, domain_t, die)
 	int64_t sum = 0;
 	core_t c;
 
-	SAAKM_EACH(s, c, w, die->cores.word[w] & ~saakm_idle(s)->word[w]) {
+	SAAKM_EACH(s, c, w,
+			die->cores.word[w]
+			& ~saakm_members_among(s, SAAKM_KEPT_IDLE, w, die->cores.word[w])) {
 		sum = SAAKM_FORGET(sum + saakm_nr_running(s, c));
 	}
 	return sum > 2;
@@ -766,11 +768,11 @@ SAAKM_LOCAL void slocal_on_newly_idle(saakm_t s, core_t c)
 		return;
 	}
 	SAAKM_SET(from);
-	SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+	SAAKM_COPY_AMONG(s, from, SAAKM_KEPT_WAITING, &saakm_llc(s, c)->cores);
 	slocal_gather(s, c, from, 1);
 	if (saakm_nr_ready(s, c) == 0) {
 		SAAKM_SET(from2);
-		SAAKM_ASSIGN(s, from2, w, saakm_waiting(s)->word[w]);
+		SAAKM_COPY(s, from2, SAAKM_KEPT_WAITING);
 		slocal_gather(s, c, from2, 1);
 	}
 }
@@ -796,11 +798,11 @@ SAAKM_LOCAL void slocal_on_balance(saakm_t s, core_t c)
 	slocal_periodic(s, c, slocal_state(s)->busy_factor);
 	if (saakm_nr_ready(s, c) > 0) {
 		SAAKM_SET(members);
-		SAAKM_ASSIGN(s, members, w, saakm_idle(s)->word[w]);
+		SAAKM_COPY(s, members, SAAKM_KEPT_IDLE);
 		core_t i;
 
 		SAAKM_EACH(s, i, w, members->word[w]) {
-			if (saakm_has(saakm_idle(s), i)) {
+			if (saakm_is_in(s, SAAKM_KEPT_IDLE, i)) {
 				slocal_periodic(s, i, 1);
 			}
 		}
@@ -830,23 +832,22 @@ SAAKM_LOCAL void slocal_periodic(saakm_t s, core_t c, int64_t factor)
 	slocal_core(s, c)->last_die = saakm_now(s);
 	slocal_core(s, c)->failures =
 			SAAKM_EMPTY(s, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]) ? 0LL
+				saakm_members_among(s, SAAKM_KEPT_WAITING, w,
+					saakm_llc(s, c)->cores.word[w])) ? 0LL
 			: slocal_core(s, c)->failures + 1;
 	if (wide) {
 		slocal_core(s, lead)->last_machine = saakm_now(s);
 		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w, saakm_waiting(s)->word[w]);
+		SAAKM_COPY(s, from, SAAKM_KEPT_WAITING);
 		slocal_gather(s, c, from, 32);
 	} else {
 		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+		SAAKM_COPY_AMONG(s, from, SAAKM_KEPT_WAITING, &saakm_llc(s, c)->cores);
 		slocal_gather(s, c, from, 32);
 	}
 	if (slocal_core(s, c)->failures > 2) {
 		SAAKM_SET(from);
-		SAAKM_ASSIGN(s, from, w,
-				saakm_waiting(s)->word[w] & saakm_llc(s, c)->cores.word[w]);
+		SAAKM_COPY_AMONG(s, from, SAAKM_KEPT_WAITING, &saakm_llc(s, c)->cores);
 		slocal_rotate(s, c, from);
 	}
 }
@@ -893,12 +894,13 @@ SAAKM_LOCAL core_t slocal_roomier_on_die(saakm_t s, thread_t t, core_t c)
 	if (SAAKM_SIZE(s, saakm_smt(s, c), w, saakm_smt(s, c)->cores.word[w]) == 1
 			|| saakm_nr_ready(s, c) > 0
 			|| !SAAKM_EMPTY(s, w,
-				saakm_idle(s)->word[w] & saakm_smt(s, c)->cores.word[w])) {
+				saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+					saakm_smt(s, c)->cores.word[w]))) {
 		return SAAKM_NO_CORE;
 	}
 	return SAAKM_FIRST_FROM(s, c, w,
-			saakm_idle_whole(s)->word[w] & saakm_llc(s, c)->cores.word[w]
-			& saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_WHOLE, w,
+				saakm_llc(s, c)->cores.word[w] & saakm_affinity(t)->word[w]));
 }
 
 /*
@@ -917,7 +919,8 @@ SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 	SAAKM_EACH_GROUP(s, d, saakm_machine(s), SAAKM_LLC, SAAKM_NO_CORE) {
 		if (saakm_has(&d->cores, c))
 			continue;
-		int64_t key = SAAKM_COUNT_IN(s, d, w, saakm_idle(s)->word[w] & d->cores.word[w]);
+		int64_t key = SAAKM_COUNT_IN(s, d, w,
+				saakm_members_among(s, SAAKM_KEPT_IDLE, w, d->cores.word[w]));
 		if (best_d != NULL && key <= most_d)
 			continue;
 		most_d = SAAKM_FORGET(key);
@@ -926,17 +929,19 @@ SAAKM_LOCAL core_t slocal_roomier_elsewhere(saakm_t s, thread_t t, core_t c)
 	domain_t d2 = best_d;
 
 	if (d2 != NULL) {
-		if (SAAKM_COUNT(s, w, saakm_idle(s)->word[w] & d2->cores.word[w])
+		if (SAAKM_COUNT(s, w, saakm_members_among(s, SAAKM_KEPT_IDLE, w, d2->cores.word[w]))
 				> SAAKM_COUNT(s, w,
-					saakm_idle(s)->word[w] & saakm_llc(s, c)->cores.word[w]) + 1
+					saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+						saakm_llc(s, c)->cores.word[w])) + 1
 				&& slocal_crowded(s, saakm_llc(s, c))) {
 			core_t found = SAAKM_FIRST(s, w,
-					saakm_idle_whole(s)->word[w] & d2->cores.word[w]
-					& saakm_affinity(t)->word[w]);
+					saakm_members_among(s, SAAKM_KEPT_WHOLE, w,
+						d2->cores.word[w] & saakm_affinity(t)->word[w]));
 			return found != SAAKM_NO_CORE ? found
 					: SAAKM_FIRST(s, w,
-						saakm_idle(s)->word[w] & d2->cores.word[w]
-						& saakm_affinity(t)->word[w]);
+						saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+							d2->cores.word[w]
+							& saakm_affinity(t)->word[w]));
 		}
 	}
 	return SAAKM_NO_CORE;
@@ -954,7 +959,7 @@ SAAKM_LOCAL void slocal_stay_or_go(saakm_t s, thread_t t)
 	core_t c = there;
 
 	if (c != SAAKM_NO_CORE) {
-		if (saakm_has(saakm_idle(s), c) && saakm_has(saakm_affinity(t), c)) {
+		if (saakm_is_in(s, SAAKM_KEPT_IDLE, c) && saakm_has(saakm_affinity(t), c)) {
 			slocal_enter_ready(s, t, c, SLOCAL_REASON_BALANCE);
 			return;
 		}

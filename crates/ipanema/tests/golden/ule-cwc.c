@@ -219,12 +219,12 @@ SAAKM_LOCAL core_t ule_cwc_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 	(void)waker;
 
 	core_t prev = saakm_core(t);
-	if (saakm_has(saakm_idle(s), prev) && saakm_has(saakm_affinity(t), prev)) {
+	if (saakm_is_in(s, SAAKM_KEPT_IDLE, prev) && saakm_has(saakm_affinity(t), prev)) {
 		return prev;
 	}
 	core_t found = SAAKM_FIRST_NEAREST(s, prev, w,
-			saakm_idle(s)->word[w] & saakm_llc(s, prev)->cores.word[w]
-			& saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+				saakm_llc(s, prev)->cores.word[w] & saakm_affinity(t)->word[w]));
 	return found != SAAKM_NO_CORE ? found : ule_cwc_least_loaded(s, t, prev);
 }
 
@@ -424,14 +424,18 @@ SAAKM_LOCAL void ule_cwc_on_balance(saakm_t s, core_t c)
 	core_t dst;
 
 	SAAKM_EACH_FROM(s, dst, c, w, members->word[w]) {
-		ule_cwc_pull(s, dst, saakm_waiting(s));
+		SAAKM_SET(from);
+		SAAKM_COPY(s, from, SAAKM_KEPT_WAITING);
+		ule_cwc_pull(s, dst, from);
 	}
 }
 
 /* ule-cwc.ipa:4 */
 SAAKM_LOCAL void ule_cwc_on_newly_idle(saakm_t s, core_t c)
 {
-	ule_cwc_pull(s, c, saakm_waiting(s));
+	SAAKM_SET(from);
+	SAAKM_COPY(s, from, SAAKM_KEPT_WAITING);
+	ule_cwc_pull(s, c, from);
 }
 
 /* The handlers, for a runtime that calls them by name. */

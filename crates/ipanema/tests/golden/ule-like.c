@@ -132,8 +132,8 @@ SAAKM_SHARED_2(core_t, ule_like_choose, thread_t, t, core_t, home)
 {
 	domain_t domain = ule_like_reach(s, home);
 	core_t c = SAAKM_FIRST_NEAREST(s, home, w,
-			saakm_idle(s)->word[w] & domain->cores.word[w]
-			& saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w,
+				domain->cores.word[w] & saakm_affinity(t)->word[w]));
 
 	if (c != SAAKM_NO_CORE) {
 		return c;
@@ -166,7 +166,7 @@ SAAKM_LOCAL core_t ule_like_crowd(saakm_t s, thread_t t, core_t home)
 		return c2;
 	}
 	core_t c3 = SAAKM_FIRST_NEAREST(s, home, w,
-			saakm_idle(s)->word[w] & saakm_affinity(t)->word[w]);
+			saakm_members_among(s, SAAKM_KEPT_IDLE, w, saakm_affinity(t)->word[w]));
 
 	if (c3 != SAAKM_NO_CORE) {
 		return c3;
@@ -305,7 +305,9 @@ SAAKM_LOCAL void ule_like_on_balance(saakm_t s, core_t c)
 	core_t dst;
 
 	SAAKM_EACH_FROM(s, dst, c, w, members->word[w]) {
-		ule_like_pull(s, dst, saakm_waiting(s));
+		SAAKM_SET(from);
+		SAAKM_COPY(s, from, SAAKM_KEPT_WAITING);
+		ule_like_pull(s, dst, from);
 	}
 }
 

@@ -3,7 +3,7 @@
 pub const SAAKM_MAX_WEIGHT: u32 = 1048576;
 pub const SAAKM_MAX_CORES: u32 = 1024;
 pub const SAAKM_SET_WORDS: u32 = 16;
-pub const SAAKM_LAYOUT: u32 = 14;
+pub const SAAKM_LAYOUT: u32 = 15;
 pub const SAAKM_WORLD_AT: u32 = 4096;
 pub const SAAKM_TOLD_SETS_AT: u32 = 8192;
 pub const SAAKM_ZERO_AT: u32 = 12288;
@@ -12,6 +12,8 @@ pub const SAAKM_STATE_BYTES: u32 = 16384;
 pub const SAAKM_TOLD_AT: u32 = 32768;
 pub const SAAKM_CORES_AT: u32 = 65536;
 pub const SAAKM_CORE_BYTES: u32 = 1024;
+pub const SAAKM_LINES_AT: u32 = 1114112;
+pub const SAAKM_PARTS_AT: u32 = 1179648;
 pub const SAAKM_DOMAINS_AT: u32 = 2097152;
 pub const SAAKM_DOMAIN_BYTES: u32 = 256;
 pub const SAAKM_CONTEXTS_AT: u32 = 4194304;
@@ -28,6 +30,8 @@ pub const SAAKM_CORE_ATTRS: u32 = 256;
 pub const SAAKM_THREAD_ATTRS: u32 = 128;
 pub const SAAKM_MAX_REASONS: u32 = 32;
 pub const SAAKM_MAX_SETS: u32 = 16;
+pub const SAAKM_KEPT_SETS: u32 = 8;
+pub const SAAKM_KEPT_USED: u32 = 4;
 pub const SAAKM_MAX_QUEUES: u32 = 4;
 pub const SAAKM_MAX_PARAMS: u32 = 64;
 pub const SAAKM_MOVES: u32 = 32;
@@ -38,6 +42,11 @@ pub const SAAKM_NUMA: saakm_level = 2;
 pub const SAAKM_MACHINE: saakm_level = 3;
 pub const SAAKM_LEVELS: saakm_level = 4;
 pub type saakm_level = ::std::os::raw::c_uint;
+pub const SAAKM_KEPT_IDLE: saakm_kept = 0;
+pub const SAAKM_KEPT_WHOLE: saakm_kept = 1;
+pub const SAAKM_KEPT_WAITING: saakm_kept = 2;
+pub const SAAKM_KEPT_CLAIMED: saakm_kept = 3;
+pub type saakm_kept = ::std::os::raw::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
 pub struct saakm_set {
@@ -138,7 +147,8 @@ pub struct saakm_core {
     pub seen_khz: u32,
     pub pending_head: u32,
     pub pending_tail: u32,
-    pub pad_domain: [u32; 5usize],
+    pub part: u32,
+    pub pad_domain: [u32; 4usize],
     pub idle_since: u64,
     pub last_tick: u64,
     pub warm_ns: u64,
@@ -162,6 +172,18 @@ pub struct saakm_domain {
     pub size: u32,
     pub first: [u32; 4usize],
     pub count: [u32; 4usize],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct saakm_line {
+    pub kept: [u64; 8usize],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct saakm_parts {
+    pub first: [u32; 17usize],
+    pub pad: [u32; 15usize],
+    pub cores: [u64; 1024usize],
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -206,7 +228,6 @@ pub struct saakm_window {
     pub cores_used: u64,
     pub underload: u64,
     pub pad: [u64; 2usize],
-    pub used: saakm_set,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -221,7 +242,8 @@ pub struct saakm_world {
     pub underload: u32,
     pub pairs: u32,
     pub lazy: u32,
-    pub pad: [u32; 3usize],
+    pub split: u32,
+    pub pad: [u32; 2usize],
     pub lock: u64,
     pub logged: u64,
     pub free: u64,
@@ -231,10 +253,6 @@ pub struct saakm_world {
     pub fresh_group: u64,
     pub limits: u64,
     pub online: saakm_set,
-    pub idle: saakm_set,
-    pub idle_whole: saakm_set,
-    pub waiting: saakm_set,
-    pub claimed: saakm_set,
     pub members: [i64; 16usize],
     pub params: [i64; 64usize],
     pub window: saakm_window,

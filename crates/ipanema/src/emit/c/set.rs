@@ -15,31 +15,37 @@ impl Body<'_> {
 
     /// Expression for word `w` of a set.
     pub fn set_words(&mut self, set: &Expr) -> C {
-        match &set.kind {
-            ExprKind::SetOp { op, left, right } => {
-                let (left, right) = (self.set_words(left), self.set_words(right));
-                match op {
-                    SetOp::Union => {
-                        let side = |c: C| {
-                            if c.level == level::BIT_AND {
-                                format!("({})", c.text)
-                            } else {
-                                c.within(level::BIT_OR)
-                            }
-                        };
-                        C::new(format!("{} | {}", side(left), side(right)), level::BIT_OR)
-                    }
-                    SetOp::Intersection => {
-                        let text =
-                            format!("{} & {}", left.within(level::BIT_AND), right.within(level::BIT_AND));
-                        C::new(text, level::BIT_AND)
-                    }
-                    SetOp::Difference => {
-                        let text =
-                            format!("{} & ~{}", left.within(level::BIT_AND), right.within(level::UNARY));
-                        C::new(text, level::BIT_AND)
-                    }
+        self.words_among(set, None)
+    }
+
+    /// The same for the members that are in `among`, an expression for a word too.
+    fn words_among(&mut self, set: &Expr, mut among: Option<C>) -> C {
+        let words = match &set.kind {
+            ExprKind::SetOp { op: SetOp::Intersection, .. } => {
+                let mut operands = Vec::new();
+                intersected(set, &mut operands);
+                // Sets that cores write are read last, for the cores that are left.
+                operands.sort_by_key(|set| kept_constant(set).is_some());
+                for operand in operands {
+                    among = Some(self.words_among(operand, among));
                 }
+                return among.unwrap_or(C::atom("0"));
+            }
+            ExprKind::SetOp { op: SetOp::Difference, left, right } => {
+                let left = self.words_among(left, among);
+                let atom = left.level == level::ATOM && kept_constant(right).is_some();
+                let right = self.words_among(right, atom.then(|| C::atom(left.text.clone())));
+                return C::new(
+                    format!("{} & ~{}", left.within(level::BIT_AND), right.within(level::UNARY)),
+                    level::BIT_AND,
+                );
+            }
+            ExprKind::SetOp { op: SetOp::Union, left, right } => {
+                let (left, right) = (self.set_words(left), self.set_words(right));
+                let side = |c: C| {
+                    if c.level == level::BIT_AND { format!("({})", c.text) } else { c.within(level::BIT_OR) }
+                };
+                C::new(format!("{} | {}", side(left), side(right)), level::BIT_OR)
             }
             ExprKind::Conditional { test, then, otherwise } => {
                 let test = self.expr(test);
@@ -48,7 +54,20 @@ impl Body<'_> {
                 let otherwise = self.set_words(otherwise).within(level::OR);
                 C::new(format!("{} ? {then} : {otherwise}", test.text), level::CONDITIONAL)
             }
-            _ => C::atom(self.stored_set(set, "->word[w]", ".word[w]")),
+            _ => match (kept_constant(set), &among) {
+                (Some(kept), Some(cores)) => {
+                    return C::atom(format!("saakm_members_among(s, {kept}, w, {})", cores.text));
+                }
+                (Some(kept), None) => C::atom(format!("saakm_members(s, {kept}, w)")),
+                (None, _) => C::atom(self.stored_set(set, "->word[w]", ".word[w]")),
+            },
+        };
+        match among {
+            Some(cores) => C::new(
+                format!("{} & {}", cores.within(level::BIT_AND), words.within(level::BIT_AND)),
+                level::BIT_AND,
+            ),
+            None => words,
         }
     }
 
@@ -114,15 +133,7 @@ impl Body<'_> {
         let prefix = self.unit.names.prefix.clone();
         match &set.kind {
             ExprKind::Local(id) => format!("{}{arrow}", self.name_of(*id)),
-            ExprKind::Kept(kept) => {
-                let function = match kept {
-                    KeptSet::Online => "saakm_online",
-                    KeptSet::Idle => "saakm_idle",
-                    KeptSet::IdleWhole => "saakm_idle_whole",
-                    KeptSet::Waiting => "saakm_waiting",
-                };
-                format!("{function}(s){arrow}")
-            }
+            ExprKind::Kept(KeptSet::Online) => format!("saakm_online(s){arrow}"),
             ExprKind::ThreadField { thread, .. } => {
                 let thread = self.simple(thread, "thread");
                 format!("saakm_affinity({thread}){arrow}")
@@ -168,19 +179,41 @@ impl Body<'_> {
 
     /// Emits a temporary copy of a set.
     pub fn copy(&mut self, set: &Expr, wish: &str) -> String {
-        let words = self.set_words(set).text;
+        let members = self.members_to_copy(set);
         let name = self.fresh(wish);
-        self.out.line(&format!("SAAKM_SET({name});"));
-        let contract = self.assign_contract(set, &name, &format!("{name}_storage"));
-        self.out.line(&format!("SAAKM_ASSIGN(s, {name}, w, {words}{contract});"));
+        self.declare_copy(&name, set, &members);
         name
+    }
+
+    /// Declares set `name`, a copy of `set`.
+    pub fn declare_copy(&mut self, name: &str, set: &Expr, members: &Members) {
+        self.out.line(&format!("SAAKM_SET({name});"));
+        let contract = self.assign_contract(set, name, &format!("{name}_storage"));
+        self.out.line(&members.assign_to(name, &contract));
+    }
+
+    /// What a copy of a set is made of.
+    pub fn members_to_copy(&mut self, set: &Expr) -> Members {
+        let mut operands = Vec::new();
+        intersected(set, &mut operands);
+        operands.sort_by_key(|set| kept_constant(set).is_some());
+        let kept = operands.pop().and_then(kept_constant);
+        match (kept, &operands[..]) {
+            (Some(kept), []) => Members::Kept { kept, among: None },
+            (Some(kept), [among]) if !is_composed(among) && kept_constant(among).is_none() => {
+                Members::Kept { kept, among: Some(self.address(among)) }
+            }
+            _ => Members::Words(self.set_words(set).text),
+        }
     }
 
     /// Address of a set for a callee with the given effects. Sets are passed by value, so it is a
     /// copy if the callee can change the set.
     pub fn set_pointer(&mut self, set: &Expr, wish: &str, callee: Option<&Effects>) -> String {
-        let composed = matches!(set.kind, ExprKind::SetOp { .. } | ExprKind::Conditional { .. });
-        if composed || callee.is_some_and(|effects| changes(effects, set)) {
+        if is_composed(set)
+            || kept_constant(set).is_some()
+            || callee.is_some_and(|effects| changes(effects, set))
+        {
             self.copy(set, wish)
         } else {
             self.address(set)
@@ -219,8 +252,10 @@ impl Body<'_> {
                 return C::new(format!("{} ? {then} : {otherwise}", test.text), level::CONDITIONAL);
             }
             _ => {
-                let pointer = self.address(set);
-                return C::atom(format!("saakm_has({pointer}, {core})"));
+                return C::atom(match kept_constant(set) {
+                    Some(kept) => format!("saakm_is_in(s, {kept}, {core})"),
+                    None => format!("saakm_has({}, {core})", self.address(set)),
+                });
             }
         };
         let (left, right) = (self.membership(core, left), self.membership(core, right));
@@ -240,6 +275,53 @@ impl Body<'_> {
                 C::new(text, level::AND)
             }
         }
+    }
+}
+
+/// What is assigned to a set.
+pub enum Members {
+    /// An expression for word `w`.
+    Words(String),
+    /// A set that cores write, or those of its members that are in a set in memory: the runtime copies them.
+    Kept { kept: &'static str, among: Option<String> },
+}
+
+impl Members {
+    /// The statement that assigns them to the set behind a pointer.
+    pub fn assign_to(&self, pointer: &str, contract: &str) -> String {
+        match self {
+            Members::Words(words) => format!("SAAKM_ASSIGN(s, {pointer}, w, {words}{contract});"),
+            Members::Kept { kept, among: None } => format!("SAAKM_COPY(s, {pointer}, {kept}{contract});"),
+            Members::Kept { kept, among: Some(among) } => {
+                format!("SAAKM_COPY_AMONG(s, {pointer}, {kept}, {among}{contract});")
+            }
+        }
+    }
+}
+
+/// Whether a set is computed word by word.
+fn is_composed(set: &Expr) -> bool {
+    matches!(set.kind, ExprKind::SetOp { .. } | ExprKind::Conditional { .. })
+}
+
+/// The constant of a set that cores write all the time. It is no single piece of memory (`saakm_members`).
+fn kept_constant(set: &Expr) -> Option<&'static str> {
+    match &set.kind {
+        ExprKind::Kept(KeptSet::Idle) => Some("SAAKM_KEPT_IDLE"),
+        ExprKind::Kept(KeptSet::IdleWhole) => Some("SAAKM_KEPT_WHOLE"),
+        ExprKind::Kept(KeptSet::Waiting) => Some("SAAKM_KEPT_WAITING"),
+        _ => None,
+    }
+}
+
+/// The operands of an intersection of intersections.
+fn intersected<'e>(set: &'e Expr, operands: &mut Vec<&'e Expr>) {
+    match &set.kind {
+        ExprKind::SetOp { op: SetOp::Intersection, left, right } => {
+            intersected(left, operands);
+            intersected(right, operands);
+        }
+        _ => operands.push(set),
     }
 }
 

@@ -132,11 +132,9 @@ impl Body<'_> {
 
     fn declare(&mut self, local: LocalId, value: &Expr) {
         if self.function.local(local).ty == Type::SET {
-            let words = self.set_words(value).text;
+            let members = self.members_to_copy(value);
             let name = self.name(local);
-            self.out.line(&format!("SAAKM_SET({name});"));
-            let contract = self.assign_contract(value, &name, &format!("{name}_storage"));
-            self.out.line(&format!("SAAKM_ASSIGN(s, {name}, w, {words}{contract});"));
+            self.declare_copy(&name, value, &members);
             return;
         }
         let ty = self.function.local(local).ty;
@@ -186,13 +184,13 @@ impl Body<'_> {
         };
         let place = Expr { kind: place, ty: value.ty, span: value.span };
         if value.ty == Type::SET {
-            let words = self.set_words(value).text;
+            let members = self.members_to_copy(value);
             let logic = self.unit.term(&self.env(), &place).unwrap_or_default();
             let storage = logic.trim_start_matches("(&").trim_end_matches(')').to_owned();
             let contract = self.assign_contract(value, &logic, &storage);
             let pointer = self.set_pointer(&place, "set", None);
             let pointer = if pointer.starts_with('&') { format!("({pointer})") } else { pointer };
-            self.out.line(&format!("SAAKM_ASSIGN(s, {pointer}, w, {words}{contract});"));
+            self.out.line(&members.assign_to(&pointer, &contract));
             return;
         }
         if self.increase(&place, value) {
