@@ -372,7 +372,6 @@ SAAKM_GLOBAL bool saakm_tick_is_due(u32 cpu)
 	return true;
 }
 
-/* The kernel ticks for a core without a tick of its own (nohz_full) on another core. */
 /* Begins events tick and balance of a thread; returns their context. A call, which leaves the handlers more
    stack. */
 SAAKM_GLOBAL u64 saakm_begin_tick(u64 thread)
@@ -383,6 +382,7 @@ SAAKM_GLOBAL u64 saakm_begin_tick(u64 thread)
 	return (u64)s;
 }
 
+/* The kernel ticks for a core without a tick of its own (nohz_full) on another core. */
 void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 {
 	u32 cpu = scx_bpf_task_cpu(p);
