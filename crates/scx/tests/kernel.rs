@@ -148,8 +148,14 @@ fn compare_verified(folder: &Path) {
 
 #[test]
 fn policies_survive_loads_in_live_kernels() {
-    // The other policies are variants of these.
-    in_each_kernel(&["loads.sh", "cfs", "eevdf", "slocal", "smove", "nest", "cfs-cwc", "ule-cwc"]);
+    in_each_kernel(&["loads.sh", "eevdf", "nest", "cfs-cwc", "ule-cwc"]);
+}
+
+/// The policies that those above extend, and others that extend them.
+#[test]
+#[ignore = "takes minutes: scripts/test thorough runs it"]
+fn other_policies_survive_loads_in_live_kernels() {
+    in_each_kernel(&["loads.sh", "cfs", "slocal", "smove"]);
 }
 
 /// Disturbances eject no policy and lose no thread. `scripts/soak` has all of them, and measures.
@@ -167,7 +173,8 @@ fn policies_see_the_machine_in_live_kernels() {
 /// Weight counts across cores, and threads that do not divide evenly take turns.
 #[test]
 fn policies_share_the_machine_as_the_kernel_does() {
-    in_each_kernel(&["shares.sh", "cfs", "eevdf", "nest"]);
+    // Nest extends CFS.
+    in_each_kernel(&["shares.sh", "eevdf", "nest"]);
 }
 
 /// A policy preempts as the kernel's own classes do: not in the middle of a system call, where that is the model.

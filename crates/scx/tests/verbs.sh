@@ -6,7 +6,7 @@ H=$1
 # A guest of the host's architecture has the host's programs; another has a shell and few more.
 has_programs() { [ "$(uname -m)" != aarch64 ]; }
 alive() { timeout 60 sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true & done; wait'; }
-load() { for _ in 1 2 3 4 5 6; do (while :; do /bin/true; sleep 0.02; done) & loads="$loads $!"; done; }
+load() { for _ in 1 2 3 4 5 6; do (while :; do /bin/true; sleep 0.1; done) & loads="$loads $!"; done; }
 
 check "nothing runs at first" says "no policy of Hearth runs here" "$H" status
 for policy in cfs slocal smove nest; do
