@@ -177,6 +177,12 @@ fn policies_share_the_machine_as_the_kernel_does() {
     in_each_kernel(&["shares.sh", "eevdf", "nest"]);
 }
 
+#[test]
+#[ignore = "takes minutes: scripts/test thorough runs it"]
+fn cfs_shares_the_machine_as_the_kernel_does() {
+    in_each_kernel(&["shares.sh", "cfs"]);
+}
+
 /// A policy preempts as the kernel's own classes do: not in the middle of a system call, where that is the model.
 #[test]
 fn lazy_kernels_let_system_calls_end() {
