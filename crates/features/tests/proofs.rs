@@ -17,6 +17,7 @@ fn verdicts_on_the_family_and_on_named_products_are_as_stored() {
 
 /// All products of the larger model would take minutes.
 #[test]
+#[ignore = "takes minutes: scripts/test thorough runs it"]
 fn verdicts_on_a_sample_of_the_larger_model_are_as_stored() {
     let (stored, model) = (Stored::load(), Model::named("warm").unwrap());
     let sample: Vec<Product> = model.products().into_iter().step_by(SAMPLE).collect();

@@ -60,17 +60,20 @@ fn a_filter_with_another_comparison_is_noticed() {
 }
 
 #[test]
+#[ignore = "takes minutes: scripts/test thorough runs it"]
 fn a_third_phase_without_the_second_look_at_the_filter_is_noticed() {
     let second = "if (!cfs_cwc_flat_pull_can_steal_core(s, dst, src))\n\t\t\t\tbreak;\n";
     noticed("cfs_cwc_flat_pull", Some("third_phase"), second, "");
 }
 
 #[test]
+#[ignore = "takes minutes: scripts/test thorough runs it"]
 fn a_search_that_prefers_the_last_of_equals_is_noticed() {
     noticed("cfs_cwc_flat_choose_fork", None, "key >= least_c", "key > least_c");
 }
 
 #[test]
+#[ignore = "takes minutes: scripts/test thorough runs it"]
 fn a_sum_without_its_first_thread_is_noticed() {
     let sum = "sum = SAAKM_FORGET(sum + cfs_cwc_flat_thread(t2)->share);";
     noticed("cfs_cwc_flat_load_of", None, sum, &format!("if (t2_at)\n{sum}"));

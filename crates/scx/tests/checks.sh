@@ -44,3 +44,7 @@ tries() {
 		[ $left -gt 0 ] || return 1
 	done
 }
+# A guest of the host's architecture has the host's programs; another has a shell and few more.
+has_programs() { [ "$(uname -m)" != aarch64 ]; }
+# Programs run.
+alive() { timeout 60 sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true & done; wait'; }

@@ -1,6 +1,7 @@
 //! Tests of policies in live kernels, in virtual machines. `HEARTH_VM_TESTS=6.18,7.3` names the kernels; without it the
 //! tests do nothing. They need `target/debug/hearth` (`cargo build -p hearth-sched`) and the objects (`scripts/bpf debug`).
 //! `HEARTH_VM_ARCH=arm64` emulates that architecture; then the guest's hearth is that of `scripts/arm64 debug`.
+//! `HEARTH_VM_THOROUGH=1` tests all policies that a test is for, not only some of each kind: it takes twice as long.
 
 use hearth_vm::{Acceleration, Architecture, Options, Streams, Topology, Wish};
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,21 @@ fn verifiers_accept_every_policy() {
 #[test]
 fn verbs_work_in_live_kernels() {
     in_each_kernel(&["verbs.sh"]);
+}
+
+#[test]
+fn verbs_change_and_replace_a_policy_under_load() {
+    in_each_kernel(&["replaces.sh"]);
+}
+
+#[test]
+fn verbs_give_a_policy_the_threads_of_a_cgroup() {
+    in_each_kernel(&["members.sh"]);
+}
+
+#[test]
+fn verbs_go_on_when_cores_go_and_come() {
+    in_each_kernel(&["plugs.sh"]);
 }
 
 /// A machine that keeps running: one shell runs a policy, others see and change it.
@@ -148,14 +164,8 @@ fn compare_verified(folder: &Path) {
 
 #[test]
 fn policies_survive_loads_in_live_kernels() {
-    in_each_kernel(&["loads.sh", "eevdf", "nest", "cfs-cwc", "ule-cwc"]);
-}
-
-/// The policies that those above extend, and others that extend them.
-#[test]
-#[ignore = "takes minutes: scripts/test thorough runs it"]
-fn other_policies_survive_loads_in_live_kernels() {
-    in_each_kernel(&["loads.sh", "cfs", "slocal", "smove"]);
+    let others = ["cfs", "eevdf", "slocal", "smove", "cfs-cwc"];
+    in_each_kernel(&under("loads.sh", &["nest", "ule-cwc"], &others));
 }
 
 /// Disturbances eject no policy and lose no thread. `scripts/soak` has all of them, and measures.
@@ -167,24 +177,19 @@ fn policies_survive_a_part_of_the_soak() {
 /// Policies see what others do to their threads and cores.
 #[test]
 fn policies_see_the_machine_in_live_kernels() {
-    in_each_kernel(&["machine.sh", "nest", "smove", "cfs-cwc"]);
+    in_each_kernel(&under("machine.sh", &["nest", "cfs-cwc"], &["smove"]));
 }
 
 /// Weight counts across cores, and threads that do not divide evenly take turns.
 #[test]
 fn policies_share_the_machine_as_the_kernel_does() {
     // Nest extends CFS.
-    in_each_kernel(&["shares.sh", "eevdf", "nest"]);
-}
-
-#[test]
-#[ignore = "takes minutes: scripts/test thorough runs it"]
-fn cfs_shares_the_machine_as_the_kernel_does() {
-    in_each_kernel(&["shares.sh", "cfs"]);
+    in_each_kernel(&under("shares.sh", &["nest"], &["cfs", "eevdf"]));
 }
 
 /// A policy preempts as the kernel's own classes do: not in the middle of a system call, where that is the model.
 #[test]
+#[ignore = "takes minutes: scripts/test thorough runs it"]
 fn lazy_kernels_let_system_calls_end() {
     if !architecture().is_foreign() {
         in_each_guest(&Guest::counted(CPUS), &["lazy.sh"], |_| ());
@@ -194,6 +199,7 @@ fn lazy_kernels_let_system_calls_end() {
 /// A steal changes no thread that its own core or another thief takes meanwhile. The guest compiles a policy that counts
 /// such threads.
 #[test]
+#[ignore = "takes minutes: scripts/test thorough runs it"]
 fn steals_take_a_thread_before_they_change_it() {
     if !architecture().is_foreign() {
         in_each_kernel(&["races.sh"]);
@@ -203,13 +209,13 @@ fn steals_take_a_thread_before_they_change_it() {
 /// Threads whose properties change all the time run as often as under the kernel's own scheduler.
 #[test]
 fn policies_keep_up_with_changing_threads() {
-    in_each_guest(&Guest::counted(CPUS), &["storms.sh"], |_| ());
+    in_each_guest(&Guest::counted(CPUS), &under("storms.sh", &["eevdf"], &["cfs", "cfs-cwc-flat"]), |_| ());
 }
 
 /// The limits of cgroups hold.
 #[test]
 fn limits_of_cgroups_hold() {
-    in_each_kernel(&["tenants.sh", "cfs", "ule-cwc"]);
+    in_each_kernel(&under("tenants.sh", &["cfs"], &["ule-cwc"]));
 }
 
 /// Policies have their ticks on cores that have none while one thread runs.
@@ -217,7 +223,7 @@ fn limits_of_cgroups_hold() {
 fn policies_tick_without_a_periodic_tick() {
     in_each_guest(
         &Guest { append: "nohz_full=1-3", ..Guest::of(CPUS) },
-        &["nohz.sh", "nest", "cfs-cwc"],
+        &under("nohz.sh", &["nest"], &["cfs-cwc"]),
         |_| (),
     );
 }
@@ -253,7 +259,11 @@ fn products_of_features_work_in_live_kernels() {
 /// With more than 64 cores a set has more than one word, and two last-level caches share one of them.
 #[test]
 fn policies_run_on_more_than_64_cores() {
-    in_each_guest(&Guest { sockets: Some(2), ..Guest::of(72) }, &["many.sh", "cfs", "nest"], |_| ());
+    in_each_guest(
+        &Guest { sockets: Some(2), ..Guest::of(72) },
+        &under("many.sh", &["nest"], &["cfs"]),
+        |_| (),
+    );
 }
 
 /// Linux 6.18 tells a policy only of cores that go to sleep, not of those that sleep already. In a guest with a clock of its
@@ -268,8 +278,10 @@ fn cores_that_slept_before_are_idle() {
 #[test]
 fn decisions_agree_with_the_native_build() {
     let guest = Guest { sockets: Some(2), ..Guest::of(CPUS) };
-    in_each_guest(&guest, &[&["conform.sh"], &POLICIES[..]].concat(), |folder| {
-        for policy in POLICIES {
+    let others = ["cfs", "cfs-5-4", "slocal", "smove", "cfs-cwc", "cfs-cwc-flat", "ule"];
+    let script = under("conform.sh", &["eevdf", "nest", "ule-cwc"], &others);
+    in_each_guest(&guest, &script, |folder| {
+        for policy in &script[1..] {
             let log = folder.join(format!("{policy}.log"));
             let conform = Command::new(hearth()).arg("conform").arg(&log).output().expect("hearth runs");
             let output = String::from_utf8_lossy(&conform.stdout);
@@ -282,6 +294,13 @@ fn decisions_agree_with_the_native_build() {
 const CPUS: u16 = 4;
 const POLICIES: [&str; 10] =
     ["cfs", "cfs-5-4", "eevdf", "slocal", "smove", "nest", "cfs-cwc", "cfs-cwc-flat", "ule", "ule-cwc"];
+
+/// A script, the policies that it always runs under, and the others if all are wanted. Those that always run are of
+/// different kinds, and extend others.
+fn under<'a>(script: &'a str, policies: &[&'a str], others: &[&'a str]) -> Vec<&'a str> {
+    let others = if std::env::var_os("HEARTH_VM_THOROUGH").is_some() { others } else { &[] };
+    [&[script], policies, others].concat()
+}
 
 fn in_each_kernel(script: &[&str]) {
     in_each_kernel_on(CPUS, script, |_| ());

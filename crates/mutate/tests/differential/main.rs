@@ -69,7 +69,7 @@ fn what_is_refuted_is_not_proved() {
         seen: Mutex::default(),
         outcome: Outcome::default(),
     };
-    let selected = std::env::var("HEARTH_DIFFERENTIAL").unwrap_or_else(|_| "0..100".into());
+    let selected = std::env::var("HEARTH_DIFFERENTIAL").unwrap_or_else(|_| "0..40".into());
     let (seeds, start) = (seeds(&selected), Instant::now());
     for file in selected.split(',').filter(|file| file.ends_with(".ipa")) {
         let judged = run.judge(file, file.into(), hearth_policy::load(file).ok(), 0.0);
@@ -95,7 +95,7 @@ fn what_is_refuted_is_not_proved() {
     let outcome = run.outcome;
     assert!(outcome.unsound.is_empty(), "{}", outcome.unsound.join("\n\n"));
     assert!(outcome.errors.is_empty(), "{}", outcome.errors.join("\n\n"));
-    if outcome.compiled >= 80 {
+    if outcome.compiled >= 30 {
         for property in ["safety", "invariant", "concurrent work conservation"] {
             assert!(outcome.refuted.contains_key(property), "nothing refutes {property}");
         }

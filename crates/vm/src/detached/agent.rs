@@ -296,6 +296,11 @@ fn lead_session(has_terminal: bool) -> io::Result<()> {
     if has_terminal {
         rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
     }
+    // As after a login: who started the agent may ignore them.
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
+        // SAFETY: installs no handler.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
     Ok(())
 }
 
