@@ -47,12 +47,12 @@ static inline domain_t saakm_domain_at(saakm_t s, enum saakm_level level, uint32
 	return &s->domains[level][i];
 }
 
-/* Declares a temporary set, not initialised. A pointer, because other runtimes keep it off the
-   stack. */
 /* Declares the state of a walk, and its address. */
 #define SAAKM_WALK_IN(s, walk) struct saakm_walk walk##_state, *walk
 #define SAAKM_WALK_AT(s, walk) (&walk##_state)
 #define SAAKM_MEMO(name) struct saakm_memo name##_storage = { 0 }, *const name = &name##_storage
+/* Declares a temporary set, not initialised. A pointer, because other runtimes keep it off the
+   stack. */
 #define SAAKM_SET(name)                                                                            \
 	struct saakm_set name##_storage;                                                           \
 	struct saakm_set *const name = &name##_storage

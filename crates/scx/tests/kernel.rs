@@ -171,7 +171,7 @@ fn policies_survive_loads_in_live_kernels() {
 /// Disturbances eject no policy and lose no thread. `scripts/soak` has all of them, and measures.
 #[test]
 fn policies_survive_a_part_of_the_soak() {
-    in_each_kernel(&["soaks.sh"]);
+    in_each_kernel(&under("soaks.sh", &["nest"], &["cfs-cwc"]));
 }
 
 /// Policies see what others do to their threads and cores.
@@ -208,6 +208,7 @@ fn steals_take_a_thread_before_they_change_it() {
 
 /// Threads whose properties change all the time run as often as under the kernel's own scheduler.
 #[test]
+#[ignore = "takes minutes: scripts/test thorough runs it"]
 fn policies_keep_up_with_changing_threads() {
     in_each_guest(&Guest::counted(CPUS), &under("storms.sh", &["eevdf"], &["cfs", "cfs-cwc-flat"]), |_| ());
 }
@@ -245,6 +246,7 @@ fn recordings_of_guests_open_here() {
 
 /// Products of the feature models, in which each feature of the family occurs: the verifier accepts them, and they schedule a machine.
 #[test]
+#[ignore = "takes minutes: scripts/test thorough runs it"]
 fn products_of_features_work_in_live_kernels() {
     in_each_kernel(&[
         "products.sh",
@@ -258,6 +260,7 @@ fn products_of_features_work_in_live_kernels() {
 
 /// With more than 64 cores a set has more than one word, and two last-level caches share one of them.
 #[test]
+#[ignore = "takes minutes: scripts/test thorough runs it"]
 fn policies_run_on_more_than_64_cores() {
     in_each_guest(
         &Guest { sockets: Some(2), ..Guest::of(72) },

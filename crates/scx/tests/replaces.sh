@@ -14,8 +14,6 @@ check "nest starts under load" until_is nest
 check "parameters change" says "r_max was 5, is 2" "$H" set r_max=2
 check "bounds hold" status 1 "$H" set s_max=99s
 check "the kernel measures placements" says "placement: " "$H" status
-check "a separate recorder sees the decisions" says "its decisions are recorded" "$H" record -a --duration 2s -o beside.trace
-check "its decisions have reasons" says "placements by reason" "$H" report beside.trace
 check "a second run is refused" says "nest runs (hearth, process $nest" "$H" run cfs
 "$H" run smove --replace 2>/tmp/smove.log &
 smove=$!
@@ -24,6 +22,8 @@ check "the new one takes over under load" until_is smove
 # shellcheck disable=SC2086 # several processes
 check "the loads live" kill -0 $loads
 check "the system's recording can be read" says "placements by reason" "$H" report run.trace
+check "a separate recorder sees the decisions" says "its decisions are recorded" "$H" record -a --duration 2s -o beside.trace
+check "its decisions have reasons" says "placements by reason" "$H" report beside.trace
 kill -9 $smove
 check "the kernel takes over from a killed loader" gone
 check "threads run then" alive

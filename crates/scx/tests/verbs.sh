@@ -5,7 +5,7 @@ H=$1
 . "$(dirname "$0")/checks.sh"
 
 check "nothing runs at first" says "no policy of Hearth runs here" "$H" status
-for policy in cfs slocal smove nest; do
+for policy in smove nest; do
 	"$H" run "$policy" 2>"/tmp/$policy.log" &
 	check "$policy starts" until_is "$policy"
 	check "$policy lets threads run" alive
@@ -26,17 +26,17 @@ defers() { # defers SOURCE: S_move lets threads wait on their waker's core
 check "S_move defers where all cores count as slow" defers slow
 check "S_move does not defer where frequencies are unknown" status 1 defers unknown
 
-check "exec returns the command's status" status 7 "$H" exec nest -- sh -c 'grep -q "^policy.* 7$" /proc/self/sched && exit 7'
-check "exec of a missing program" status 127 "$H" exec nest -- /nonexistent/program
-check "exec records" "$H" exec nest --record exec.trace -- sh -c 'for i in 1 2 3 4 5; do /bin/true & done; wait'
+check "exec returns the command's status" status 7 "$H" exec eevdf -- sh -c 'grep -q "^policy.* 7$" /proc/self/sched && exit 7'
+check "exec of a missing program" status 127 "$H" exec eevdf -- /nonexistent/program
+check "exec records" "$H" exec eevdf --record exec.trace -- sh -c 'for i in 1 2 3 4 5; do /bin/true & done; wait'
 check "the recording can be read" says "placements by reason" "$H" report exec.trace
-check "exec replaces a recording" "$H" exec nest --record exec.trace -- true
+check "exec replaces a recording" "$H" exec eevdf --record exec.trace -- true
 check "the new recording can be read" says "underload" "$H" report exec.trace
 
-check "try compares the kernel's scheduler with a policy" says "4 runs each, in turn" "$H" try nest --runs 4 -- sh -c '/bin/true & wait'
+check "try compares the kernel's scheduler with a policy" says "4 runs each, in turn" "$H" try eevdf --runs 4 -- sh -c '/bin/true & wait'
 check "try prints its runs as JSON" says '"why_no_energy"' "$H" try cfs --runs 4 --json -- true
 check "try leaves no policy" gone
-check "a run that fails ends try" status 1 "$H" try nest --runs 4 -- false
+check "a run that fails ends try" status 1 "$H" try eevdf --runs 4 -- false
 check "a failed try leaves no policy" gone
 
 # Receives what a service manager would, in lines.
