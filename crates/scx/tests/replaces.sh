@@ -17,8 +17,9 @@ check "the kernel measures placements" says "placement: " "$H" status
 check "a second run is refused" says "nest runs (hearth, process $nest" "$H" run cfs
 "$H" run smove --replace 2>/tmp/smove.log &
 smove=$!
-check "the old one ends well" wait $nest
+# The old loader writes the rest of its recording meanwhile.
 check "the new one takes over under load" until_is smove
+check "the old one ends well" wait $nest
 # shellcheck disable=SC2086 # several processes
 check "the loads live" kill -0 $loads
 check "the system's recording can be read" says "placements by reason" "$H" report run.trace
