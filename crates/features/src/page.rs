@@ -36,8 +36,8 @@ the same text has the same proof. How the goals of one product compose to its cl
 | uvllang and a SAT solver find the same products | `scripts/test models` |
 | all products of `family` compile without warnings, to different C | `cargo test -p hearth-ipanema --test features` |
 | a sample in which each feature occurs simulates, with the checks of debug builds | `cargo test -p hearth-features --test products` |
-| a sample passes the kernel's verifier and schedules a virtual machine | `scripts/test kernels` |
-| these verdicts, which `policies/features/verdicts.json` stores: all of `family`, and a sample of `warm` | `scripts/test proofs` |
+| a sample passes the kernel's verifier and schedules a virtual machine | `scripts/test thorough` |
+| these verdicts, which `policies/features/verdicts.json` stores: all of `family`, and a sample of `warm` | `scripts/test proofs`; the sample `scripts/test thorough` |
 
 `cargo run --release -p hearth-features --example simulate -- family hackbench:groups=1,loops=20 xeon-e5645` simulates all
 products of a model and prints a table.

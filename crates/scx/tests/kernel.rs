@@ -1,7 +1,7 @@
 //! Tests of policies in live kernels, in virtual machines. `HEARTH_VM_TESTS=6.18,7.3` names the kernels; without it the
 //! tests do nothing. They need `target/debug/hearth` (`cargo build -p hearth-sched`) and the objects (`scripts/bpf debug`).
 //! `HEARTH_VM_ARCH=arm64` emulates that architecture; then the guest's hearth is that of `scripts/arm64 debug`.
-//! `HEARTH_VM_THOROUGH=1` tests all policies that a test is for, not only some of each kind: it takes twice as long.
+//! `HEARTH_VM_THOROUGH=1` tests all policies that a test is for, not only some of each kind.
 
 use hearth_vm::{Acceleration, Architecture, Options, Streams, Topology, Wish};
 use serde::{Deserialize, Serialize};
@@ -298,8 +298,7 @@ const CPUS: u16 = 4;
 const POLICIES: [&str; 10] =
     ["cfs", "cfs-5-4", "eevdf", "slocal", "smove", "nest", "cfs-cwc", "cfs-cwc-flat", "ule", "ule-cwc"];
 
-/// A script, the policies that it always runs under, and the others if all are wanted. Those that always run are of
-/// different kinds, and extend others.
+/// A script, the policies that it always tests, and the others if all are wanted.
 fn under<'a>(script: &'a str, policies: &[&'a str], others: &[&'a str]) -> Vec<&'a str> {
     let others = if std::env::var_os("HEARTH_VM_THOROUGH").is_some() { others } else { &[] };
     [&[script], policies, others].concat()
