@@ -45,7 +45,7 @@
  *
  * If the weight or affinity of a running thread changes, `preempt` comes before and `unblock` after. If
  * a running thread comes from another class, `new` comes. During `unblock` and `new` its affinity is the
- * core where it runs; `schedule` does not follow.
+ * core where it runs; `schedule` does not follow. So t has slept before `unblock` only if `block` came.
  *
  * In `block`, `yield`, `preempt`, `terminate` the core no longer counts t as its current thread.
  * In `enter_idle` the core is already in the idle set; in `exit_idle` no longer.

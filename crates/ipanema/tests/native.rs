@@ -62,3 +62,8 @@ fn nest_keeps_its_nests() {
 fn smove_arms_its_timer_for_slow_cores_only() {
     scenario("smove", Some(emitted("smove")));
 }
+
+#[test]
+fn ule_counts_only_sleep() {
+    scenario("ule", Some(emitted("ule")));
+}

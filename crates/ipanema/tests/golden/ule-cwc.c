@@ -36,7 +36,7 @@ struct ule_cwc_state {
 	 * Length at which the history of run and sleep times is halved.
 	 */
 	int64_t history;
-	/* ule.ipa:22 */
+	/* ule.ipa:23 */
 	nsec_t next;
 };
 
@@ -54,12 +54,14 @@ struct ule_cwc_thread {
 	 */
 	nsec_t charged;
 	nsec_t blocked_at;
+	/* ule.ipa:16 */
+	bool asleep;
 	/*
-	 * ule.ipa:17
+	 * ule.ipa:18
 	 * Runtime at the start of the current turn.
 	 */
 	nsec_t turn;
-	/* ule.ipa:18 */
+	/* ule.ipa:19 */
 	bool interactive;
 };
 
@@ -85,7 +87,7 @@ static __attribute__((unused)) void ule_cwc_init_thread(void SAAKM_MEM *attrs)
 }
 
 /*
- * ule.ipa:25
+ * ule.ipa:26
  * t => c.interactive
  */
 SAAKM_ENTER(ule_cwc_enter_interactive)
@@ -94,7 +96,7 @@ SAAKM_ENTER(ule_cwc_enter_interactive)
 }
 
 /*
- * ule.ipa:26
+ * ule.ipa:27
  * t => c.timeshare
  */
 SAAKM_ENTER(ule_cwc_enter_timeshare)
@@ -102,7 +104,7 @@ SAAKM_ENTER(ule_cwc_enter_timeshare)
 	saakm_ready(s, t, c, ULE_CWC_QUEUE_TIMESHARE, 0, reason);
 }
 
-/* ule.ipa:30 */
+/* ule.ipa:31 */
 SAAKM_LOCAL int64_t ule_cwc_score(saakm_t s, thread_t t)
 {
 	(void)s;
@@ -113,7 +115,7 @@ SAAKM_LOCAL int64_t ule_cwc_score(saakm_t s, thread_t t)
 	return 100 - saakm_div(50 * ule_cwc_thread(t)->slept, saakm_max(ule_cwc_thread(t)->ran, 1));
 }
 
-/* ule.ipa:35 */
+/* ule.ipa:36 */
 SAAKM_LOCAL void ule_cwc_charge(saakm_t s, thread_t t)
 {
 	ule_cwc_thread(t)->ran += saakm_runtime(s, t) - ule_cwc_thread(t)->charged;
@@ -125,7 +127,7 @@ SAAKM_LOCAL void ule_cwc_charge(saakm_t s, thread_t t)
 	ule_cwc_thread(t)->interactive = ule_cwc_score(s, t) <= ule_cwc_state(s)->threshold;
 }
 
-/* ule.ipa:47 */
+/* ule.ipa:48 */
 SAAKM_LOCAL void ule_cwc_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, ULE_CWC_QUEUE_INTERACTIVE);
@@ -143,7 +145,7 @@ SAAKM_LOCAL void ule_cwc_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* ule.ipa:58 */
+/* ule.ipa:59 */
 SAAKM_LOCAL void ule_cwc_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -157,7 +159,7 @@ SAAKM_LOCAL void ule_cwc_on_tick(saakm_t s, thread_t t)
 }
 
 /*
- * ule.ipa:65
+ * ule.ipa:66
  * Puts t into the queue of its class.
  */
 SAAKM_LOCAL void ule_cwc_back(saakm_t s, thread_t t)
@@ -170,33 +172,34 @@ SAAKM_LOCAL void ule_cwc_back(saakm_t s, thread_t t)
 	ule_cwc_enter_timeshare(s, t, saakm_core(t), ULE_CWC_REASON_NONE);
 }
 
-/* ule.ipa:71 */
+/* ule.ipa:72 */
 SAAKM_LOCAL void ule_cwc_on_yield(saakm_t s, thread_t t)
 {
 	ule_cwc_back(s, t);
 }
 
-/* ule.ipa:75 */
+/* ule.ipa:76 */
 SAAKM_LOCAL void ule_cwc_on_preempt(saakm_t s, thread_t t)
 {
 	ule_cwc_back(s, t);
 }
 
-/* ule.ipa:79 */
+/* ule.ipa:80 */
 SAAKM_LOCAL void ule_cwc_on_block(saakm_t s, thread_t t)
 {
 	ule_cwc_charge(s, t);
 	ule_cwc_thread(t)->blocked_at = saakm_now(s);
+	ule_cwc_thread(t)->asleep = true;
 	saakm_blocked(s, t);
 }
 
-/* ule.ipa:85 */
+/* ule.ipa:87 */
 SAAKM_LOCAL void ule_cwc_on_terminate(saakm_t s, thread_t t)
 {
 	saakm_terminated(s, t);
 }
 
-/* ule.ipa:91 */
+/* ule.ipa:93 */
 SAAKM_SHARED_2(core_t, ule_cwc_least_loaded, thread_t, t, core_t, near)
 {
 	core_t best_c = SAAKM_NO_CORE;
@@ -213,7 +216,7 @@ SAAKM_SHARED_2(core_t, ule_cwc_least_loaded, thread_t, t, core_t, near)
 	return best_c != SAAKM_NO_CORE ? best_c : near;
 }
 
-/* ule.ipa:95 */
+/* ule.ipa:97 */
 SAAKM_LOCAL core_t ule_cwc_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 {
 	(void)waker;
@@ -229,7 +232,7 @@ SAAKM_LOCAL core_t ule_cwc_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * ule.ipa:102
+ * ule.ipa:104
  * An interactive thread preempts a running thread that is not interactive.
  */
 SAAKM_LOCAL void ule_cwc_place(saakm_t s, thread_t t, core_t c)
@@ -249,7 +252,7 @@ SAAKM_LOCAL void ule_cwc_place(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * ule.ipa:112
+ * ule.ipa:114
  * A child inherits its parent's history.
  */
 SAAKM_LOCAL void ule_cwc_on_new(saakm_t s, thread_t t, core_t parent)
@@ -264,22 +267,25 @@ SAAKM_LOCAL void ule_cwc_on_new(saakm_t s, thread_t t, core_t parent)
 	ule_cwc_place(s, t, ule_cwc_least_loaded(s, t, parent));
 }
 
-/* ule.ipa:121 */
+/* ule.ipa:123 */
 SAAKM_LOCAL void ule_cwc_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
-	ule_cwc_thread(t)->slept += saakm_now(s) - ule_cwc_thread(t)->blocked_at;
+	if (ule_cwc_thread(t)->asleep) {
+		ule_cwc_thread(t)->slept += saakm_now(s) - ule_cwc_thread(t)->blocked_at;
+	}
+	ule_cwc_thread(t)->asleep = false;
 	ule_cwc_charge(s, t);
 	ule_cwc_place(s, t, ule_cwc_choose_wakeup(s, t, waker));
 }
 
-/* ule.ipa:131 */
+/* ule.ipa:135 */
 SAAKM_SHARED_2(bool, ule_cwc_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0
 			&& saakm_nr_running(s, src) >= saakm_nr_running(s, dst) + 2;
 }
 
-/* ule.ipa:132 */
+/* ule.ipa:136 */
 SAAKM_SHARED_2(int64_t, ule_cwc_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -287,7 +293,7 @@ SAAKM_SHARED_2(int64_t, ule_cwc_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* ule.ipa:133 */
+/* ule.ipa:137 */
 SAAKM_SHARED_2(bool, ule_cwc_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	(void)s;
@@ -295,7 +301,7 @@ SAAKM_SHARED_2(bool, ule_cwc_pull_steal_thread, core_t, dst, thread_t, t)
 	return saakm_has(saakm_affinity(t), dst);
 }
 
-/* ule.ipa:134 */
+/* ule.ipa:138 */
 SAAKM_SHARED_2(bool, ule_cwc_pull_stop_core, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -304,7 +310,7 @@ SAAKM_SHARED_2(bool, ule_cwc_pull_stop_core, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* ule.ipa:135 */
+/* ule.ipa:139 */
 SAAKM_SHARED_2(bool, ule_cwc_pull_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -313,7 +319,7 @@ SAAKM_SHARED_2(bool, ule_cwc_pull_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* ule.ipa:136 */
+/* ule.ipa:140 */
 SAAKM_LOCAL void ule_cwc_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	if (ule_cwc_thread(t)->interactive) {
@@ -324,7 +330,7 @@ SAAKM_LOCAL void ule_cwc_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * ule.ipa:130
+ * ule.ipa:134
  * dst takes one thread from a core with at least two more threads.
  */
 SAAKM_STEAL(ule_cwc_pull, dst, from)
@@ -409,7 +415,7 @@ SAAKM_STEAL(ule_cwc_pull, dst, from)
 }
 
 /*
- * ule.ipa:143
+ * ule.ipa:147
  * Balances every 64 to 191 ticks, randomised by the low digits of the clock.
  */
 SAAKM_LOCAL void ule_cwc_on_balance(saakm_t s, core_t c)
