@@ -64,6 +64,6 @@ fn smove_arms_its_timer_for_slow_cores_only() {
 }
 
 #[test]
-fn ule_counts_only_sleep() {
+fn ule_scores_sleep_and_children() {
     scenario("ule", Some(emitted("ule")));
 }

@@ -36,7 +36,12 @@ struct ule_cwc_state {
 	 * Length at which the history of run and sleep times is halved.
 	 */
 	int64_t history;
-	/* ule.ipa:23 */
+	/*
+	 * ule.ipa:12
+	 * Longest history that a new thread has from its parent (SCHED_SLP_RUN_FORK).
+	 */
+	int64_t inherited;
+	/* ule.ipa:25 */
 	nsec_t next;
 };
 
@@ -45,23 +50,23 @@ struct ule_cwc_core {
 };
 
 struct ule_cwc_thread {
-	/* ule.ipa:13 */
+	/* ule.ipa:15 */
 	nsec_t ran;
 	nsec_t slept;
 	/*
-	 * ule.ipa:15
+	 * ule.ipa:17
 	 * Runtime and time at the last update of `ran` and `slept`.
 	 */
 	nsec_t charged;
 	nsec_t blocked_at;
-	/* ule.ipa:16 */
+	/* ule.ipa:18 */
 	bool asleep;
 	/*
-	 * ule.ipa:18
+	 * ule.ipa:20
 	 * Runtime at the start of the current turn.
 	 */
 	nsec_t turn;
-	/* ule.ipa:19 */
+	/* ule.ipa:21 */
 	bool interactive;
 };
 
@@ -74,6 +79,7 @@ static __attribute__((unused)) void ule_cwc_init_state(void SAAKM_MEM *state)
 	p->slice = 80 * SAAKM_MS;
 	p->threshold = 30;
 	p->history = 5 * SAAKM_S;
+	p->inherited = 500 * SAAKM_MS;
 }
 
 static __attribute__((unused)) void ule_cwc_init_core(void SAAKM_MEM *attrs)
@@ -87,7 +93,7 @@ static __attribute__((unused)) void ule_cwc_init_thread(void SAAKM_MEM *attrs)
 }
 
 /*
- * ule.ipa:26
+ * ule.ipa:28
  * t => c.interactive
  */
 SAAKM_ENTER(ule_cwc_enter_interactive)
@@ -96,7 +102,7 @@ SAAKM_ENTER(ule_cwc_enter_interactive)
 }
 
 /*
- * ule.ipa:27
+ * ule.ipa:29
  * t => c.timeshare
  */
 SAAKM_ENTER(ule_cwc_enter_timeshare)
@@ -104,7 +110,7 @@ SAAKM_ENTER(ule_cwc_enter_timeshare)
 	saakm_ready(s, t, c, ULE_CWC_QUEUE_TIMESHARE, 0, reason);
 }
 
-/* ule.ipa:31 */
+/* ule.ipa:33 */
 SAAKM_LOCAL int64_t ule_cwc_score(saakm_t s, thread_t t)
 {
 	(void)s;
@@ -115,7 +121,7 @@ SAAKM_LOCAL int64_t ule_cwc_score(saakm_t s, thread_t t)
 	return 100 - saakm_div(50 * ule_cwc_thread(t)->slept, saakm_max(ule_cwc_thread(t)->ran, 1));
 }
 
-/* ule.ipa:36 */
+/* ule.ipa:38 */
 SAAKM_LOCAL void ule_cwc_charge(saakm_t s, thread_t t)
 {
 	ule_cwc_thread(t)->ran += saakm_runtime(s, t) - ule_cwc_thread(t)->charged;
@@ -127,7 +133,7 @@ SAAKM_LOCAL void ule_cwc_charge(saakm_t s, thread_t t)
 	ule_cwc_thread(t)->interactive = ule_cwc_score(s, t) <= ule_cwc_state(s)->threshold;
 }
 
-/* ule.ipa:48 */
+/* ule.ipa:50 */
 SAAKM_LOCAL void ule_cwc_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, ULE_CWC_QUEUE_INTERACTIVE);
@@ -145,7 +151,7 @@ SAAKM_LOCAL void ule_cwc_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* ule.ipa:59 */
+/* ule.ipa:61 */
 SAAKM_LOCAL void ule_cwc_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -159,7 +165,7 @@ SAAKM_LOCAL void ule_cwc_on_tick(saakm_t s, thread_t t)
 }
 
 /*
- * ule.ipa:66
+ * ule.ipa:68
  * Puts t into the queue of its class.
  */
 SAAKM_LOCAL void ule_cwc_back(saakm_t s, thread_t t)
@@ -172,19 +178,19 @@ SAAKM_LOCAL void ule_cwc_back(saakm_t s, thread_t t)
 	ule_cwc_enter_timeshare(s, t, saakm_core(t), ULE_CWC_REASON_NONE);
 }
 
-/* ule.ipa:72 */
+/* ule.ipa:74 */
 SAAKM_LOCAL void ule_cwc_on_yield(saakm_t s, thread_t t)
 {
 	ule_cwc_back(s, t);
 }
 
-/* ule.ipa:76 */
+/* ule.ipa:78 */
 SAAKM_LOCAL void ule_cwc_on_preempt(saakm_t s, thread_t t)
 {
 	ule_cwc_back(s, t);
 }
 
-/* ule.ipa:80 */
+/* ule.ipa:82 */
 SAAKM_LOCAL void ule_cwc_on_block(saakm_t s, thread_t t)
 {
 	ule_cwc_charge(s, t);
@@ -193,13 +199,13 @@ SAAKM_LOCAL void ule_cwc_on_block(saakm_t s, thread_t t)
 	saakm_blocked(s, t);
 }
 
-/* ule.ipa:87 */
+/* ule.ipa:89 */
 SAAKM_LOCAL void ule_cwc_on_terminate(saakm_t s, thread_t t)
 {
 	saakm_terminated(s, t);
 }
 
-/* ule.ipa:93 */
+/* ule.ipa:95 */
 SAAKM_SHARED_2(core_t, ule_cwc_least_loaded, thread_t, t, core_t, near)
 {
 	core_t best_c = SAAKM_NO_CORE;
@@ -216,7 +222,7 @@ SAAKM_SHARED_2(core_t, ule_cwc_least_loaded, thread_t, t, core_t, near)
 	return best_c != SAAKM_NO_CORE ? best_c : near;
 }
 
-/* ule.ipa:97 */
+/* ule.ipa:99 */
 SAAKM_LOCAL core_t ule_cwc_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 {
 	(void)waker;
@@ -232,7 +238,7 @@ SAAKM_LOCAL core_t ule_cwc_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * ule.ipa:104
+ * ule.ipa:106
  * An interactive thread preempts a running thread that is not interactive.
  */
 SAAKM_LOCAL void ule_cwc_place(saakm_t s, thread_t t, core_t c)
@@ -252,22 +258,24 @@ SAAKM_LOCAL void ule_cwc_place(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * ule.ipa:114
- * A child inherits its parent's history.
+ * ule.ipa:116
+ * A child begins with its parent's score, but a shorter history (sched_interact_fork).
  */
 SAAKM_LOCAL void ule_cwc_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	thread_t p = saakm_current(s, parent);
 
 	if (p != NULL) {
-		ule_cwc_thread(t)->ran = ule_cwc_thread(p)->ran;
-		ule_cwc_thread(t)->slept = ule_cwc_thread(p)->slept;
+		int64_t part = saakm_max(saakm_div(ule_cwc_thread(p)->ran
+				+ ule_cwc_thread(p)->slept, ule_cwc_state(s)->inherited), 1);
+		ule_cwc_thread(t)->ran = saakm_div(ule_cwc_thread(p)->ran, part);
+		ule_cwc_thread(t)->slept = saakm_div(ule_cwc_thread(p)->slept, part);
 	}
 	ule_cwc_charge(s, t);
 	ule_cwc_place(s, t, ule_cwc_least_loaded(s, t, parent));
 }
 
-/* ule.ipa:123 */
+/* ule.ipa:126 */
 SAAKM_LOCAL void ule_cwc_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	if (ule_cwc_thread(t)->asleep) {
@@ -278,14 +286,14 @@ SAAKM_LOCAL void ule_cwc_on_unblock(saakm_t s, thread_t t, core_t waker)
 	ule_cwc_place(s, t, ule_cwc_choose_wakeup(s, t, waker));
 }
 
-/* ule.ipa:135 */
+/* ule.ipa:138 */
 SAAKM_SHARED_2(bool, ule_cwc_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0
 			&& saakm_nr_running(s, src) >= saakm_nr_running(s, dst) + 2;
 }
 
-/* ule.ipa:136 */
+/* ule.ipa:139 */
 SAAKM_SHARED_2(int64_t, ule_cwc_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -293,7 +301,7 @@ SAAKM_SHARED_2(int64_t, ule_cwc_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* ule.ipa:137 */
+/* ule.ipa:140 */
 SAAKM_SHARED_2(bool, ule_cwc_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	(void)s;
@@ -301,7 +309,7 @@ SAAKM_SHARED_2(bool, ule_cwc_pull_steal_thread, core_t, dst, thread_t, t)
 	return saakm_has(saakm_affinity(t), dst);
 }
 
-/* ule.ipa:138 */
+/* ule.ipa:141 */
 SAAKM_SHARED_2(bool, ule_cwc_pull_stop_core, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -310,7 +318,7 @@ SAAKM_SHARED_2(bool, ule_cwc_pull_stop_core, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* ule.ipa:139 */
+/* ule.ipa:142 */
 SAAKM_SHARED_2(bool, ule_cwc_pull_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -319,7 +327,7 @@ SAAKM_SHARED_2(bool, ule_cwc_pull_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* ule.ipa:140 */
+/* ule.ipa:143 */
 SAAKM_LOCAL void ule_cwc_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	if (ule_cwc_thread(t)->interactive) {
@@ -330,7 +338,7 @@ SAAKM_LOCAL void ule_cwc_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * ule.ipa:134
+ * ule.ipa:137
  * dst takes one thread from a core with at least two more threads.
  */
 SAAKM_STEAL(ule_cwc_pull, dst, from)
@@ -415,7 +423,7 @@ SAAKM_STEAL(ule_cwc_pull, dst, from)
 }
 
 /*
- * ule.ipa:147
+ * ule.ipa:150
  * Balances every 64 to 191 ticks, randomised by the low digits of the clock.
  */
 SAAKM_LOCAL void ule_cwc_on_balance(saakm_t s, core_t c)
@@ -493,6 +501,14 @@ static const struct saakm_param ule_cwc_params[] = {
 		.min = 10 * SAAKM_MS, .max = 60 * SAAKM_S,
 		.initial = 5 * SAAKM_S,
 	},
+	{
+		.name = "inherited",
+		.doc = "Longest history that a new thread has from its parent (SCHED_SLP_RUN_FORK).",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct ule_cwc_state, inherited),
+		.min = 1 * SAAKM_MS, .max = 60 * SAAKM_S,
+		.initial = 500 * SAAKM_MS,
+	},
 };
 
 static const struct saakm_queue ule_cwc_queues[] = {
@@ -512,7 +528,7 @@ SAAKM_POLICY(ule_cwc,
 	.state_size = sizeof(struct ule_cwc_state),
 	.thread_size = sizeof(struct ule_cwc_thread),
 	.core_size = sizeof(struct ule_cwc_core),
-	.params = ule_cwc_params, .nr_params = 3,
+	.params = ule_cwc_params, .nr_params = 4,
 	.queues = ule_cwc_queues, .nr_queues = 2,
 	.reasons = ule_cwc_reasons, .nr_reasons = 4,
 	.sets = NULL, .nr_sets = 0,

@@ -37,7 +37,12 @@ struct ule_state {
 	 * Length at which the history of run and sleep times is halved.
 	 */
 	int64_t history;
-	/* ule.ipa:23 */
+	/*
+	 * ule.ipa:12
+	 * Longest history that a new thread has from its parent (SCHED_SLP_RUN_FORK).
+	 */
+	int64_t inherited;
+	/* ule.ipa:25 */
 	nsec_t next;
 };
 
@@ -46,23 +51,23 @@ struct ule_core {
 };
 
 struct ule_thread {
-	/* ule.ipa:13 */
+	/* ule.ipa:15 */
 	nsec_t ran;
 	nsec_t slept;
 	/*
-	 * ule.ipa:15
+	 * ule.ipa:17
 	 * Runtime and time at the last update of `ran` and `slept`.
 	 */
 	nsec_t charged;
 	nsec_t blocked_at;
-	/* ule.ipa:16 */
+	/* ule.ipa:18 */
 	bool asleep;
 	/*
-	 * ule.ipa:18
+	 * ule.ipa:20
 	 * Runtime at the start of the current turn.
 	 */
 	nsec_t turn;
-	/* ule.ipa:19 */
+	/* ule.ipa:21 */
 	bool interactive;
 };
 
@@ -75,6 +80,7 @@ static __attribute__((unused)) void ule_init_state(void SAAKM_MEM *state)
 	p->slice = 80 * SAAKM_MS;
 	p->threshold = 30;
 	p->history = 5 * SAAKM_S;
+	p->inherited = 500 * SAAKM_MS;
 }
 
 static __attribute__((unused)) void ule_init_core(void SAAKM_MEM *attrs)
@@ -88,7 +94,7 @@ static __attribute__((unused)) void ule_init_thread(void SAAKM_MEM *attrs)
 }
 
 /*
- * ule.ipa:26
+ * ule.ipa:28
  * t => c.interactive
  */
 SAAKM_ENTER(ule_enter_interactive)
@@ -97,7 +103,7 @@ SAAKM_ENTER(ule_enter_interactive)
 }
 
 /*
- * ule.ipa:27
+ * ule.ipa:29
  * t => c.timeshare
  */
 SAAKM_ENTER(ule_enter_timeshare)
@@ -105,7 +111,7 @@ SAAKM_ENTER(ule_enter_timeshare)
 	saakm_ready(s, t, c, ULE_QUEUE_TIMESHARE, 0, reason);
 }
 
-/* ule.ipa:31 */
+/* ule.ipa:33 */
 SAAKM_LOCAL int64_t ule_score(saakm_t s, thread_t t)
 {
 	(void)s;
@@ -116,7 +122,7 @@ SAAKM_LOCAL int64_t ule_score(saakm_t s, thread_t t)
 	return 100 - saakm_div(50 * ule_thread(t)->slept, saakm_max(ule_thread(t)->ran, 1));
 }
 
-/* ule.ipa:36 */
+/* ule.ipa:38 */
 SAAKM_LOCAL void ule_charge(saakm_t s, thread_t t)
 {
 	ule_thread(t)->ran += saakm_runtime(s, t) - ule_thread(t)->charged;
@@ -128,7 +134,7 @@ SAAKM_LOCAL void ule_charge(saakm_t s, thread_t t)
 	ule_thread(t)->interactive = ule_score(s, t) <= ule_state(s)->threshold;
 }
 
-/* ule.ipa:48 */
+/* ule.ipa:50 */
 SAAKM_LOCAL void ule_on_schedule(saakm_t s, core_t c)
 {
 	thread_t t = saakm_first(s, c, ULE_QUEUE_INTERACTIVE);
@@ -146,7 +152,7 @@ SAAKM_LOCAL void ule_on_schedule(saakm_t s, core_t c)
 	}
 }
 
-/* ule.ipa:59 */
+/* ule.ipa:61 */
 SAAKM_LOCAL void ule_on_tick(saakm_t s, thread_t t)
 {
 	core_t c = saakm_core(t);
@@ -160,7 +166,7 @@ SAAKM_LOCAL void ule_on_tick(saakm_t s, thread_t t)
 }
 
 /*
- * ule.ipa:66
+ * ule.ipa:68
  * Puts t into the queue of its class.
  */
 SAAKM_LOCAL void ule_back(saakm_t s, thread_t t)
@@ -173,19 +179,19 @@ SAAKM_LOCAL void ule_back(saakm_t s, thread_t t)
 	ule_enter_timeshare(s, t, saakm_core(t), ULE_REASON_NONE);
 }
 
-/* ule.ipa:72 */
+/* ule.ipa:74 */
 SAAKM_LOCAL void ule_on_yield(saakm_t s, thread_t t)
 {
 	ule_back(s, t);
 }
 
-/* ule.ipa:76 */
+/* ule.ipa:78 */
 SAAKM_LOCAL void ule_on_preempt(saakm_t s, thread_t t)
 {
 	ule_back(s, t);
 }
 
-/* ule.ipa:80 */
+/* ule.ipa:82 */
 SAAKM_LOCAL void ule_on_block(saakm_t s, thread_t t)
 {
 	ule_charge(s, t);
@@ -194,13 +200,13 @@ SAAKM_LOCAL void ule_on_block(saakm_t s, thread_t t)
 	saakm_blocked(s, t);
 }
 
-/* ule.ipa:87 */
+/* ule.ipa:89 */
 SAAKM_LOCAL void ule_on_terminate(saakm_t s, thread_t t)
 {
 	saakm_terminated(s, t);
 }
 
-/* ule.ipa:93 */
+/* ule.ipa:95 */
 SAAKM_SHARED_2(core_t, ule_least_loaded, thread_t, t, core_t, near)
 {
 	core_t best_c = SAAKM_NO_CORE;
@@ -217,7 +223,7 @@ SAAKM_SHARED_2(core_t, ule_least_loaded, thread_t, t, core_t, near)
 	return best_c != SAAKM_NO_CORE ? best_c : near;
 }
 
-/* ule.ipa:97 */
+/* ule.ipa:99 */
 SAAKM_LOCAL core_t ule_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 {
 	(void)waker;
@@ -233,7 +239,7 @@ SAAKM_LOCAL core_t ule_choose_wakeup(saakm_t s, thread_t t, core_t waker)
 }
 
 /*
- * ule.ipa:104
+ * ule.ipa:106
  * An interactive thread preempts a running thread that is not interactive.
  */
 SAAKM_LOCAL void ule_place(saakm_t s, thread_t t, core_t c)
@@ -253,22 +259,24 @@ SAAKM_LOCAL void ule_place(saakm_t s, thread_t t, core_t c)
 }
 
 /*
- * ule.ipa:114
- * A child inherits its parent's history.
+ * ule.ipa:116
+ * A child begins with its parent's score, but a shorter history (sched_interact_fork).
  */
 SAAKM_LOCAL void ule_on_new(saakm_t s, thread_t t, core_t parent)
 {
 	thread_t p = saakm_current(s, parent);
 
 	if (p != NULL) {
-		ule_thread(t)->ran = ule_thread(p)->ran;
-		ule_thread(t)->slept = ule_thread(p)->slept;
+		int64_t part = saakm_max(saakm_div(ule_thread(p)->ran + ule_thread(p)->slept,
+				ule_state(s)->inherited), 1);
+		ule_thread(t)->ran = saakm_div(ule_thread(p)->ran, part);
+		ule_thread(t)->slept = saakm_div(ule_thread(p)->slept, part);
 	}
 	ule_charge(s, t);
 	ule_place(s, t, ule_least_loaded(s, t, parent));
 }
 
-/* ule.ipa:123 */
+/* ule.ipa:126 */
 SAAKM_LOCAL void ule_on_unblock(saakm_t s, thread_t t, core_t waker)
 {
 	if (ule_thread(t)->asleep) {
@@ -279,14 +287,14 @@ SAAKM_LOCAL void ule_on_unblock(saakm_t s, thread_t t, core_t waker)
 	ule_place(s, t, ule_choose_wakeup(s, t, waker));
 }
 
-/* ule.ipa:135 */
+/* ule.ipa:138 */
 SAAKM_SHARED_2(bool, ule_pull_can_steal_core, core_t, dst, core_t, src)
 {
 	return saakm_nr_ready(s, src) > 0
 			&& saakm_nr_running(s, src) >= saakm_nr_running(s, dst) + 2;
 }
 
-/* ule.ipa:136 */
+/* ule.ipa:139 */
 SAAKM_SHARED_2(int64_t, ule_pull_select_core, core_t, dst, core_t, src)
 {
 	(void)dst;
@@ -294,7 +302,7 @@ SAAKM_SHARED_2(int64_t, ule_pull_select_core, core_t, dst, core_t, src)
 	return saakm_nr_running(s, src);
 }
 
-/* ule.ipa:137 */
+/* ule.ipa:140 */
 SAAKM_SHARED_2(bool, ule_pull_steal_thread, core_t, dst, thread_t, t)
 {
 	(void)s;
@@ -302,7 +310,7 @@ SAAKM_SHARED_2(bool, ule_pull_steal_thread, core_t, dst, thread_t, t)
 	return saakm_has(saakm_affinity(t), dst);
 }
 
-/* ule.ipa:138 */
+/* ule.ipa:141 */
 SAAKM_SHARED_2(bool, ule_pull_stop_core, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -311,7 +319,7 @@ SAAKM_SHARED_2(bool, ule_pull_stop_core, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* ule.ipa:139 */
+/* ule.ipa:142 */
 SAAKM_SHARED_2(bool, ule_pull_stop, core_t, dst, int64_t, stolen)
 {
 	(void)s;
@@ -320,7 +328,7 @@ SAAKM_SHARED_2(bool, ule_pull_stop, core_t, dst, int64_t, stolen)
 	return stolen > 0;
 }
 
-/* ule.ipa:140 */
+/* ule.ipa:143 */
 SAAKM_LOCAL void ule_pull_move(saakm_t s, core_t dst, thread_t t)
 {
 	if (ule_thread(t)->interactive) {
@@ -331,7 +339,7 @@ SAAKM_LOCAL void ule_pull_move(saakm_t s, core_t dst, thread_t t)
 }
 
 /*
- * ule.ipa:134
+ * ule.ipa:137
  * dst takes one thread from a core with at least two more threads.
  */
 SAAKM_STEAL(ule_pull, dst, from)
@@ -416,7 +424,7 @@ SAAKM_STEAL(ule_pull, dst, from)
 }
 
 /*
- * ule.ipa:147
+ * ule.ipa:150
  * Balances every 64 to 191 ticks, randomised by the low digits of the clock.
  */
 SAAKM_LOCAL void ule_on_balance(saakm_t s, core_t c)
@@ -485,6 +493,14 @@ static const struct saakm_param ule_params[] = {
 		.min = 10 * SAAKM_MS, .max = 60 * SAAKM_S,
 		.initial = 5 * SAAKM_S,
 	},
+	{
+		.name = "inherited",
+		.doc = "Longest history that a new thread has from its parent (SCHED_SLP_RUN_FORK).",
+		.unit = SAAKM_TIME,
+		.offset = offsetof(struct ule_state, inherited),
+		.min = 1 * SAAKM_MS, .max = 60 * SAAKM_S,
+		.initial = 500 * SAAKM_MS,
+	},
 };
 
 static const struct saakm_queue ule_queues[] = {
@@ -504,7 +520,7 @@ SAAKM_POLICY(ule,
 	.state_size = sizeof(struct ule_state),
 	.thread_size = sizeof(struct ule_thread),
 	.core_size = sizeof(struct ule_core),
-	.params = ule_params, .nr_params = 3,
+	.params = ule_params, .nr_params = 4,
 	.queues = ule_queues, .nr_queues = 2,
 	.reasons = ule_reasons, .nr_reasons = 4,
 	.sets = NULL, .nr_sets = 0,

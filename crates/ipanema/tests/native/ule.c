@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* ULE: only sleep makes a thread interactive, not that the kernel takes it off its core or its queue. */
+/* ULE: only sleep makes a thread interactive, not that the kernel takes it off its core or its queue; a child soon has its own
+   score. */
 #include "ule_policy.c"
 #include "mini.h"
 
@@ -13,7 +14,7 @@ static void replace(struct task *t)
 
 int main(void)
 {
-	struct task *t;
+	struct task *t, *child;
 
 	machine(1, 1);
 	affinity_all = (struct saakm_set){ .word = { 1 } };
@@ -47,5 +48,18 @@ int main(void)
 	s.now += 3000 * SAAKM_MS;
 	wake_from(t, 0);
 	EXPECT_REASON(t, "interactive");
+
+	/* A child is interactive, too, but not for as long as its parent has slept. */
+	schedule(0);
+	child = create();
+	fork_from(child, 0);
+	EXPECT_REASON(child, "interactive");
+	block(0);
+	schedule(0);
+	run(0, 400 * SAAKM_MS);
+	saakm_policy.tick(&s, &child->t);
+	leave(0);
+	replace(child);
+	EXPECT_REASON(child, "timeshare");
 	return 0;
 }
