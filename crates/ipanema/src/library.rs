@@ -257,7 +257,7 @@ pub const EVENTS: &[EventWord] = &[
     event(
         Event::Unblock,
         "on unblock (thread t, core waker)",
-        "`t` was woken from core `waker`; or, without `block`, it changed, or another class took its core: it becomes ready.",
+        "`t` was woken from core `waker`; or, without `block`, its affinity or weight changed, or another class took its core: it becomes ready.",
     ),
     event(
         Event::Enqueue,

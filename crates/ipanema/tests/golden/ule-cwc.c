@@ -38,7 +38,7 @@ struct ule_cwc_state {
 	int64_t history;
 	/*
 	 * ule.ipa:12
-	 * Longest history that a new thread has from its parent (SCHED_SLP_RUN_FORK).
+	 * A new thread's history from its parent is shorter than twice this (SCHED_SLP_RUN_FORK).
 	 */
 	int64_t inherited;
 	/* ule.ipa:25 */
@@ -503,7 +503,7 @@ static const struct saakm_param ule_cwc_params[] = {
 	},
 	{
 		.name = "inherited",
-		.doc = "Longest history that a new thread has from its parent (SCHED_SLP_RUN_FORK).",
+		.doc = "A new thread's history from its parent is shorter than twice this (SCHED_SLP_RUN_FORK).",
 		.unit = SAAKM_TIME,
 		.offset = offsetof(struct ule_cwc_state, inherited),
 		.min = 1 * SAAKM_MS, .max = 60 * SAAKM_S,

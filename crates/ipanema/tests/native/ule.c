@@ -4,11 +4,25 @@
 #include "ule_policy.c"
 #include "mini.h"
 
-/* The kernel takes t off its core and places it again, with another affinity or weight. */
-static void replace(struct task *t)
+/* t, which is the only ready thread, computes. Then the kernel takes it off its core and places it again, with another affinity or
+   weight. */
+static void compute(struct task *t, nsec_t ns)
 {
+	schedule(0);
+	run(0, ns);
+	saakm_policy.tick(&s, &t->t);
+	leave(0);
 	t->state = BLOCKED;
 	refresh(0);
+	wake_from(t, 0);
+}
+
+/* t, which is the only ready thread, sleeps. */
+static void rest(struct task *t, nsec_t ns)
+{
+	schedule(0);
+	block(0);
+	s.now += ns;
 	wake_from(t, 0);
 }
 
@@ -22,31 +36,17 @@ int main(void)
 	/* A thread that only computes. */
 	t = create();
 	fork_from(t, 0);
-	schedule(0);
-	run(0, 100 * SAAKM_MS);
-	saakm_policy.tick(&s, &t->t);
-	leave(0);
-	replace(t);
+	compute(t, 100 * SAAKM_MS);
 	EXPECT_REASON(t, "timeshare");
 
 	/* Once it has slept, the time since then does not count again. */
-	schedule(0);
-	block(0);
-	s.now += 10 * SAAKM_MS;
-	wake_from(t, 0);
+	rest(t, 10 * SAAKM_MS);
 	EXPECT_REASON(t, "timeshare");
-	schedule(0);
-	run(0, 900 * SAAKM_MS);
-	saakm_policy.tick(&s, &t->t);
-	leave(0);
-	replace(t);
+	compute(t, 900 * SAAKM_MS);
 	EXPECT_REASON(t, "timeshare");
 
 	/* Sleep does count. */
-	schedule(0);
-	block(0);
-	s.now += 3000 * SAAKM_MS;
-	wake_from(t, 0);
+	rest(t, 3000 * SAAKM_MS);
 	EXPECT_REASON(t, "interactive");
 
 	/* A child is interactive, too, but not for as long as its parent has slept. */
@@ -55,11 +55,7 @@ int main(void)
 	fork_from(child, 0);
 	EXPECT_REASON(child, "interactive");
 	block(0);
-	schedule(0);
-	run(0, 400 * SAAKM_MS);
-	saakm_policy.tick(&s, &child->t);
-	leave(0);
-	replace(child);
+	compute(child, 400 * SAAKM_MS);
 	EXPECT_REASON(child, "timeshare");
 	return 0;
 }
