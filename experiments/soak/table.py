@@ -1,99 +1,163 @@
 #!/usr/bin/env python3
-"""table.py FOLDER [PAGE.md]: the matrices of the kernels of which scripts/soak left a log in FOLDER.
+"""table.py FOLDER [PAGE.md]: a matrix of policies and loads for each kernel, from the logs that scripts/soak left as
+FOLDER/KERNEL/POLICY.log.
 
-Writes FOLDER/soak.md, or renews PAGE.md between `<!-- made by scripts/soak -->` and `<!-- end -->`. The page keeps the
-matrices of other kernels.
+Writes FOLDER/soak.md, or renews PAGE.md between `<!-- made by scripts/soak -->` and `<!-- end -->`. The page keeps what
+has no log: matrices of other kernels, and cells of other policies and loads.
 Fails if a policy was ejected, or threads were lost.
 """
 
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 BEGIN, END = "<!-- made by scripts/soak -->\n", "<!-- end -->\n"
 # A gap is conspicuous if it is this many times that of the kernel's own scheduler, and longer than this many ms. The
 # host makes gaps, too, except in guests that count instructions.
 TIMES, LEAST, LEAST_COUNTED = 3, 300, 100
+COUNTED = ", time by instructions"
+# Rows that have one number: loaders that another one replaced, and lines of the kernel's log.
+COUNTS = REPLACED, WARNINGS = "loaders replaced", "warnings, stalls, lockups"
 
 
-class Soak:
-    """What the guests of one kernel printed, one for each policy."""
+@dataclass
+class Matrix:
+    """The guests of one kernel."""
 
-    def __init__(self, log):
-        self.kernel = log.stem.replace("-icount", ", time by instructions")
-        self.least = LEAST_COUNTED if log.stem.endswith("-icount") else LEAST
-        lines = [line.split(maxsplit=1) for line in log.read_text().splitlines()]
-        self.cells = {}
-        for policy, load, *numbers in (rest[0].split() for word, *rest in lines if word == "cell"):
-            self.cells[policy, load] = [int(number) for number in numbers]
-        self.each, self.seed = next(rest[0].split(" seed ") for word, *rest in lines if word == "each")
-        self.replaced = [rest[0] for word, *rest in lines if word == "replaced"]
-        self.ended = [rest[0] for word, *rest in lines if word == "ended"]
-        words = [line[0] for line in lines if line]
-        self.complete = 0 < words.count("each") == words.count("end")
-        dmesg = log.with_suffix(".dmesg").read_text(errors="replace")
-        self.complaints = len(re.findall(r"WARNING|BUG:|rcu_.* stall|soft lockup|hung task", dmesg))
+    kernel: str
+    ran: str
+    # columns[policy][load]: longest gap in ms, least share in %, lost threads. Or one number, in the last rows.
+    columns: dict
+    # Why the kernel ejected a policy.
+    failed: dict
+
+    def add(self, newer):
+        """Takes the cells of a newer matrix of this kernel."""
+        if self.ran != newer.ran:
+            sys.exit(f"error: Linux {self.kernel}: columns of different runs: {self.ran} {newer.ran}")
+        self.columns |= {policy: self.columns.get(policy, {}) | column for policy, column in newer.columns.items()}
+        failed = {policy: reason for policy, reason in self.failed.items() if policy not in newer.columns}
+        self.failed = failed | newer.failed
+
+    def long(self, load, gap):
+        least = LEAST_COUNTED if self.kernel.endswith(COUNTED) else LEAST
+        return gap > max(least, TIMES * self.columns["kernel"][load][0])
 
     def cell(self, policy, load):
-        if (policy, load) not in self.cells:
-            return "-"
-        gap, least, _, lost = self.cells[policy, load]
-        long = gap > max(self.least, TIMES * self.cells["kernel", load][0])
-        text = f"**{gap}** / {least}" if long else f"{gap} / {least}"
+        cell = self.columns[policy].get(load, "-")
+        if not isinstance(cell, tuple):
+            return str(cell)
+        gap, least, lost = cell
+        text = f"**{gap}** / {least}" if self.long(load, gap) else f"{gap} / {least}"
         return f"{text}, *lost {lost}*" if lost else text
 
-    def lost(self):
-        return sum(cell[3] for cell in self.cells.values())
+    def bad(self):
+        return self.failed or any(cell[2] for column in self.columns.values() for cell in loads(column).values())
 
     def text(self):
-        policies = list(dict.fromkeys(policy for policy, _ in self.cells))
-        loads = list(dict.fromkeys(load for _, load in self.cells))
-        lines = [f"## Linux {self.kernel}", "", f"Each cell took {self.each} s; seed {self.seed}.", ""]
-        lines += [row(["load", *policies]), "|---|" + "---:|" * len(policies)]
-        lines += [row([load, *(self.cell(policy, load) for policy in policies)]) for load in loads]
-        if self.replaced:
-            lines += ["", f"Loaders that another one replaced: {', '.join(self.replaced)}."]
-        lines += ["", *(f"Failed: {reason}\n" for reason in self.ended)]
-        lines += [f"Lines of the kernel log with a warning, a stall or a lockup: {self.complaints}."]
+        names = list(dict.fromkeys(load for column in self.columns.values() for load in loads(column)))
+        if alone := [load for load in names if load not in self.columns.get("kernel", {})]:
+            sys.exit(f"error: Linux {self.kernel}: run {', '.join(alone)} with POLICIES=kernel first, to compare with")
+        policies = sorted(self.columns, key=lambda policy: (policy != "kernel", f"{policy}.ipa"))
+        lines = [f"## Linux {self.kernel}", "", self.ran, "", row(["load", *policies])]
+        lines.append("|---|" + "---:|" * len(policies))
+        lines += [row([name, *(self.cell(policy, name) for policy in policies)]) for name in [*names, *COUNTS]]
+        lines += [f"\nFailed: {policy} {reason}" for policy, reason in self.failed.items()]
         return "\n".join(lines) + "\n"
+
+
+def loads(column):
+    return {name: cell for name, cell in column.items() if name not in COUNTS}
 
 
 def row(cells):
     return "| " + " | ".join(cells) + " |"
 
 
-def main():
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
-    folder = Path(sys.argv[1])
-    soaks = sorted((Soak(log) for log in folder.glob("*.log")), key=lambda soak: version(soak.kernel), reverse=True)
-    incomplete = [soak.kernel for soak in soaks if not soak.complete]
-    if incomplete or not soaks:
-        sys.exit(f"error: the soak of Linux {', '.join(incomplete) or '?'} did not end")
-    matrices = {soak.kernel: soak.text() for soak in soaks}
-    if len(sys.argv) == 3:
-        renew(Path(sys.argv[2]), matrices)
-    else:
-        (folder / "soak.md").write_text("\n".join(matrices.values()))
-    bad = [soak.kernel for soak in soaks if soak.ended or soak.lost()]
-    if bad:
-        sys.exit(f"error: Linux {', '.join(bad)}: a policy was ejected, or threads were lost")
+def of_logs(folder):
+    """The matrix of a kernel's logs."""
+    columns, failed, ran = {}, {}, set()
+    for log in sorted(folder.glob("*.log")):
+        column = columns[log.stem] = {}
+        lines = [line.split(maxsplit=1) for line in log.read_text().splitlines() if line.strip()]
+        if ["end"] not in lines:
+            sys.exit(f"error: the soak of {log.stem} on Linux {folder.name} did not end")
+        for word, *rest in lines:
+            words = " ".join(rest).split()
+            if word == "each":
+                ran.add(f"Each cell took {words[0]} s; seed {words[2]}.")
+            elif word == "cell":
+                gap, least, _, lost = map(int, words[2:])
+                column[words[1]] = gap, least, lost
+            elif word == "replaced":
+                column[REPLACED] = int(words[1])
+            elif word == "ended":
+                failed[words[0]] = " ".join(words[1:])
+        dmesg = log.with_suffix(".dmesg").read_text(errors="replace")
+        column[WARNINGS] = len(re.findall(r"WARNING|BUG:|rcu_.* stall|soft lockup|hung task", dmesg))
+    if len(ran) != 1:
+        sys.exit(f"error: Linux {folder.name}: logs of different runs: {' '.join(sorted(ran)) or 'none'}")
+    return Matrix(folder.name.replace("-icount", COUNTED), ran.pop(), columns, failed)
 
 
-def renew(page, matrices):
+def of_page(text):
+    """The matrix that `Matrix.text` wrote."""
+    kernel, _, ran, _, head, _, *rows = text.splitlines()
+    columns = {policy: {} for policy in split(head)[1:]}
+    for load, *cells in (split(line) for line in rows if line.startswith("|")):
+        for policy, cell in zip(columns, cells):
+            numbers = [int(number) for number in re.findall(r"\d+", cell)]
+            if len(numbers) == 1:
+                columns[policy][load] = numbers[0]
+            elif numbers:
+                columns[policy][load] = (*numbers, 0)[:3]
+    failed = dict(line.split(maxsplit=2)[1:] for line in rows if line.startswith("Failed: "))
+    return Matrix(kernel.removeprefix("## Linux "), ran, columns, failed)
+
+
+def split(line):
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def renewed(page, matrices):
+    """The page's text, with the matrices renewed."""
     before, begin, rest = page.read_text().partition(BEGIN)
     old, end, after = rest.partition(END)
     if not (begin and end):
         sys.exit(f"error: {page} has no lines {BEGIN.strip()} and {END.strip()}")
-    kept = re.findall(r"^(## Linux ([^\n]+)\n.*?)\s*(?=^## |\Z)", old, flags=re.MULTILINE | re.DOTALL)
-    matrices = {kernel: f"{text}\n" for text, kernel in kept} | matrices
-    text = "\n".join(matrices[kernel] for kernel in sorted(matrices, key=version, reverse=True))
-    page.write_text(f"{before}{begin}\n{text}\n{end}{after}")
+    texts = re.findall(r"^## Linux .*?(?=^## |\Z)", old, flags=re.MULTILINE | re.DOTALL)
+    kept = [of_page(text) for text in texts]
+    for matrix in kept:
+        if matrix.kernel in matrices:
+            matrix.add(matrices[matrix.kernel])
+    matrices = matrices | {matrix.kernel: matrix for matrix in kept}
+    return f"{before}{begin}\n{joined(matrices)}\n{end}{after}"
+
+
+def joined(matrices):
+    return "\n".join(matrices[kernel].text() for kernel in sorted(matrices, key=version, reverse=True))
 
 
 def version(kernel):
     number, comma, _ = kernel.partition(",")
     return [int(part) for part in number.split(".")], not comma
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    folder = Path(sys.argv[1])
+    found = [of_logs(path) for path in folder.iterdir() if any(path.glob("*.log"))]
+    matrices = {matrix.kernel: matrix for matrix in found}
+    if len(sys.argv) == 3:
+        page = Path(sys.argv[2])
+        page.write_text(renewed(page, matrices))
+    else:
+        (folder / "soak.md").write_text(joined(matrices))
+    bad = [matrix.kernel for matrix in found if matrix.bad()]
+    if bad:
+        sys.exit(f"error: Linux {', '.join(bad)}: a policy was ejected, or threads were lost")
 
 
 if __name__ == "__main__":
