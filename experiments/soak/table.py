@@ -35,7 +35,7 @@ class Matrix:
     def add(self, newer):
         """Takes the cells of a newer matrix of this kernel."""
         if self.ran != newer.ran:
-            sys.exit(f"error: Linux {self.kernel}: columns of different runs: {self.ran} {newer.ran}")
+            sys.exit(f"error: Linux {self.kernel}: the page and the logs are of different runs: {self.ran} {newer.ran}")
         self.columns |= {policy: self.columns.get(policy, {}) | column for policy, column in newer.columns.items()}
         failed = {policy: reason for policy, reason in self.failed.items() if policy not in newer.columns}
         self.failed = failed | newer.failed
@@ -93,11 +93,11 @@ def of_logs(folder):
             elif word == "replaced":
                 column[REPLACED] = int(words[1])
             elif word == "ended":
-                failed[words[0]] = " ".join(words[1:])
+                failed.setdefault(log.stem, " ".join(words[1:]))
         dmesg = log.with_suffix(".dmesg").read_text(errors="replace")
         column[WARNINGS] = len(re.findall(r"WARNING|BUG:|rcu_.* stall|soft lockup|hung task", dmesg))
     if len(ran) != 1:
-        sys.exit(f"error: Linux {folder.name}: logs of different runs: {' '.join(sorted(ran)) or 'none'}")
+        sys.exit(f"error: {folder} has logs of different runs; remove it, or the older ones: {' '.join(sorted(ran))}")
     return Matrix(folder.name.replace("-icount", COUNTED), ran.pop(), columns, failed)
 
 
@@ -149,6 +149,8 @@ def main():
         sys.exit(__doc__)
     folder = Path(sys.argv[1])
     found = [of_logs(path) for path in folder.iterdir() if any(path.glob("*.log"))]
+    if not found:
+        sys.exit(f"error: {folder} has no logs; scripts/soak makes them")
     matrices = {matrix.kernel: matrix for matrix in found}
     if len(sys.argv) == 3:
         page = Path(sys.argv[2])
