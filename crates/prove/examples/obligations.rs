@@ -1,6 +1,6 @@
 //! The obligations of policies, as a table, and how much of the theory is proved:
 //! `cargo run -p hearth-prove --example obligations nest cfs:invariants theory`
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/it/common/mod.rs"]
 mod common;
 fn main() {
     for arg in std::env::args().skip(1) {

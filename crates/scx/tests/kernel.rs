@@ -189,7 +189,7 @@ fn policies_share_the_machine_as_the_kernel_does() {
 
 /// A policy preempts as the kernel's own classes do: not in the middle of a system call, where that is the model.
 #[test]
-#[ignore = "takes minutes: scripts/test thorough runs it"]
+#[ignore = "minutes: make test-all"]
 fn lazy_kernels_let_system_calls_end() {
     if !architecture().is_foreign() {
         in_each_guest(&Guest::counted(CPUS), &["lazy.sh"], |_| ());
@@ -199,7 +199,7 @@ fn lazy_kernels_let_system_calls_end() {
 /// A steal changes no thread that its own core or another thief takes meanwhile. The guest compiles a policy that counts
 /// such threads.
 #[test]
-#[ignore = "takes minutes: scripts/test thorough runs it"]
+#[ignore = "minutes: make test-all"]
 fn steals_take_a_thread_before_they_change_it() {
     if !architecture().is_foreign() {
         in_each_kernel(&["races.sh"]);
@@ -208,7 +208,7 @@ fn steals_take_a_thread_before_they_change_it() {
 
 /// Threads whose properties change all the time run as often as under the kernel's own scheduler.
 #[test]
-#[ignore = "takes minutes: scripts/test thorough runs it"]
+#[ignore = "minutes: make test-all"]
 fn policies_keep_up_with_changing_threads() {
     in_each_guest(&Guest::counted(CPUS), &under("storms.sh", &["eevdf"], &["cfs", "cfs-cwc-flat"]), |_| ());
 }
@@ -246,7 +246,7 @@ fn recordings_of_guests_open_here() {
 
 /// Products of the feature models, in which each feature of the family occurs: the verifier accepts them, and they schedule a machine.
 #[test]
-#[ignore = "takes minutes: scripts/test thorough runs it"]
+#[ignore = "minutes: make test-all"]
 fn products_of_features_work_in_live_kernels() {
     in_each_kernel(&[
         "products.sh",
@@ -260,7 +260,7 @@ fn products_of_features_work_in_live_kernels() {
 
 /// With more than 64 cores a set has more than one word, and two last-level caches share one of them.
 #[test]
-#[ignore = "takes minutes: scripts/test thorough runs it"]
+#[ignore = "minutes: make test-all"]
 fn policies_run_on_more_than_64_cores() {
     in_each_guest(
         &Guest { sockets: Some(2), ..Guest::of(72) },

@@ -1,0 +1,11 @@
+//! The tests of this crate, in one binary.
+
+mod common;
+mod energy;
+mod errors;
+mod figure3;
+mod governors;
+mod pelt;
+mod properties;
+mod topology;
+mod turbo;

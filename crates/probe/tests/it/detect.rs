@@ -1,0 +1,293 @@
+//! Machine files of machines that we do not have.
+
+use crate::common::{Core, Tree};
+use hearth_machine::{Control, IdleState, Level, Machine, Powersave};
+use hearth_probe::Error;
+use hearth_probe::detect::{Detected, Measured, Options, cores_of_a_socket, detect, parse_cores};
+use hearth_probe::turbo::Together;
+use proptest::prelude::*;
+
+fn nothing(_: u32, _: u64) -> Option<u64> {
+    None
+}
+
+fn run(tree: &Tree, registers: fn(u32, u64) -> Option<u64>) -> Result<Detected, Error> {
+    detect(&tree.files(), &registers, &Options::default(), &Measured::default())
+}
+
+fn machine(detected: &Detected) -> Machine {
+    Machine::parse("detected", &detected.toml).expect("a machine file")
+}
+
+fn limits(machine: &Machine) -> Vec<(u16, u32)> {
+    machine.frequency.turbo.limits.iter().map(|limit| (limit.cores, limit.khz)).collect()
+}
+
+fn refused(outcome: Result<Detected, Error>) -> String {
+    outcome.expect_err("no machine file can say this").to_string()
+}
+
+#[test]
+fn the_e7_is_the_built_in_one() {
+    let detected = run(&crate::common::e7_8870(), crate::common::e7_registers).unwrap();
+    let (found, known) = (machine(&detected), Machine::builtin("xeon-e7-8870v4").unwrap());
+    assert_eq!(found.topology, known.topology);
+    assert_eq!(found.frequency, known.frequency);
+    // The kernel reports the latency of C6 for a package that sleeps; the built-in file has that of the core.
+    let reported = |state: &IdleState| match state.name.as_str() {
+        "C6" => IdleState { exit_latency_us: 133, ..state.clone() },
+        _ => state.clone(),
+    };
+    assert_eq!(found.idle, known.idle.iter().map(reported).collect::<Vec<_>>());
+    assert_eq!((found.name.as_str(), found.power.tdp_w), ("intel-xeon-e7-8870-v4", 140.0));
+    assert_eq!(detected.notes, Vec::<String>::new());
+    for source in
+        ["# MSR_TURBO_RATIO_LIMIT\n", "# sysfs, cpufreq/cpuinfo_min_freq\n", "# MSR_PLATFORM_INFO\n"]
+    {
+        assert!(detected.toml.contains(source), "{source} is not in\n{}", detected.toml);
+    }
+}
+
+#[test]
+fn without_registers_the_turbo_table_is_said_to_be_assumed() {
+    let detected = run(&crate::common::e7_8870(), nothing).unwrap();
+    let found = machine(&detected);
+    assert_eq!(found.frequency.nominal_khz, 2_100_000, "from the processor's name");
+    // 2.6 is as far between 2.1 and 3.0 as on the nearest machine, which is this one.
+    assert_eq!(limits(&found), [(1, 3_000_000), (20, 2_600_000)]);
+    assert!(detected.toml.contains("All cores: assumption"), "{}", detected.toml);
+}
+
+#[test]
+fn turbo_ratios_come_in_groups_since_skylake() {
+    let tree = crate::common::e7_8870();
+    tree.write(
+        "proc/cpuinfo",
+        "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 85\nmodel name : Intel(R) Xeon(R) Gold 6130\nflags : hwp\n",
+    );
+    let registers = |_: u32, register| match register {
+        0x1ad => Some(u64::from_le_bytes([37, 35, 34, 31, 28, 28, 28, 28])),
+        0x1ae => Some(u64::from_le_bytes([2, 4, 8, 12, 16, 20, 24, 28])),
+        0xce => Some(10 << 40 | 21 << 8),
+        _ => None,
+    };
+    let found = machine(&run(&tree, registers).unwrap());
+    let table = [(2, 3_700_000), (4, 3_500_000), (8, 3_400_000), (12, 3_100_000), (20, 2_800_000)];
+    assert_eq!((limits(&found).as_slice(), found.frequency.control), (table.as_slice(), Control::SpeedShift));
+}
+
+#[test]
+fn the_ryzen_has_two_caches_and_cores_side_by_side() {
+    let detected = run(&crate::common::ryzen_4650g(), nothing).unwrap();
+    let (found, known) = (machine(&detected), Machine::builtin("ryzen-4650g").unwrap());
+    assert_eq!(found.topology, known.topology);
+    assert_eq!(found.frequency.control, Control::PerCore);
+    assert_eq!(found.frequency.powersave, Powersave::Lowest);
+    assert_eq!((found.frequency.min_khz, found.frequency.nominal_khz), (1_400_000, 3_700_000));
+    assert_eq!(limits(&found), [(1, 4_200_000), (6, 4_000_000)]);
+    assert!(detected.toml.contains("acpi_cppc/highest_perf"), "{}", detected.toml);
+}
+
+#[test]
+fn turbo_that_is_off_is_off() {
+    let tree = crate::common::ryzen_4650g();
+    tree.write("sys/devices/system/cpu/cpufreq/boost", "0\n");
+    let detected = run(&tree, nothing).unwrap();
+    assert_eq!(limits(&machine(&detected)), [(6, 3_700_000)]);
+    assert!(detected.notes[0].contains("switched off"), "{:?}", detected.notes);
+}
+
+#[test]
+fn a_virtual_machine_says_that_it_is_one() {
+    let detected = run(&crate::common::virtual_machine(), nothing).unwrap();
+    let found = machine(&detected);
+    assert_eq!((found.topology.core_count(), found.topology.llc_count()), (2, 1));
+    assert_eq!((found.frequency.nominal_khz, limits(&found)), (2_450_000, vec![(2, 2_450_000)]));
+    assert!(detected.notes.iter().any(|note| note.contains("virtual machine")), "{:?}", detected.notes);
+    assert!(detected.toml.contains("assumption: no turbo"), "{}", detected.toml);
+    assert_eq!(found.idle.len(), 1, "polling is no idle state");
+}
+
+#[test]
+fn what_was_measured_is_taken() {
+    let together = [3.41, 3.38].iter().zip(1..).map(|(ghz, cores)| Together { cores, khz: ghz * 1e6 });
+    let measured = Measured { turbo: Some(together.collect()), ftl: None };
+    let files = crate::common::virtual_machine();
+    let detected = detect(&files.files(), &nothing, &Options::default(), &measured).unwrap();
+    assert_eq!(limits(&machine(&detected)), [(2, 3_400_000)]);
+    assert!(detected.toml.contains("Measured with n busy cores"), "{}", detected.toml);
+}
+
+#[test]
+fn big_and_little_cores_are_refused_together_and_taken_apart() {
+    let tree = crate::common::big_little();
+    let said = refused(run(&tree, nothing));
+    assert!(said.contains("more than one kind") && said.contains("--cores 4-7"), "{said}");
+    let options = Options { cores: Some(vec![4, 5, 6, 7]), name: Some("large".into()) };
+    let detected = detect(&tree.files(), &nothing, &options, &Measured::default()).unwrap();
+    let found = machine(&detected);
+    assert_eq!((found.name.as_str(), found.model.as_str()), ("large", "A Board"));
+    assert_eq!((found.topology.core_count(), found.topology.llc_count()), (4, 1));
+    assert_eq!((found.frequency.min_khz, found.frequency.max_khz()), (600_000, 2_400_000));
+    assert!(detected.notes.iter().any(|note| note.contains("4-7")), "{:?}", detected.notes);
+}
+
+#[test]
+fn a_hole_is_told_and_uneven_sockets_are_refused() {
+    let tree = crate::common::e7_8870();
+    tree.write("sys/devices/system/cpu/online", "0-79");
+    tree.write("sys/devices/system/cpu/offline", "80-159");
+    let detected = run(&tree, crate::common::e7_registers).unwrap();
+    assert_eq!(machine(&detected).topology.shape().threads_per_core, 1);
+    assert!(detected.notes[0].contains("80-159 are offline"), "{:?}", detected.notes);
+
+    tree.write("sys/devices/system/cpu/online", "0-158");
+    let said = refused(run(&tree, crate::common::e7_registers));
+    assert!(said.contains("hardware threads differs") && said.contains("--cores"), "{said}");
+
+    let tree = crate::common::ryzen_4650g();
+    for cpu in 10..12 {
+        tree.cpu(cpu, "cache/index1/shared_cpu_list", "10-11");
+    }
+    let said = refused(run(&tree, nothing));
+    assert!(said.contains("physical cores differs"), "{said}");
+}
+
+#[test]
+fn a_numbering_that_no_file_can_say_is_told() {
+    let tree = Tree::new();
+    tree.online("0-3");
+    for (cpu, siblings) in [(0, [0, 3]), (1, [1, 2]), (2, [1, 2]), (3, [0, 3])] {
+        tree.core(&Core { cpu, package: 0, siblings: &siblings, llc: &[0, 1, 2, 3] });
+    }
+    let detected = run(&tree, nothing).unwrap();
+    assert_eq!(machine(&detected).topology.physical_count(), 2);
+    assert!(detected.notes[0].contains("in a way that a machine file cannot say"), "{:?}", detected.notes);
+}
+
+/// Sub-NUMA clusters: two nodes in each socket, whose one cache spans both.
+#[test]
+fn nodes_within_sockets_and_sockets_within_a_node() {
+    let tree = Tree::new();
+    tree.online("0-7");
+    for cpu in 0..8 {
+        let llc: Vec<u32> = (0..8).filter(|other| other / 4 == cpu / 4).collect();
+        tree.core(&Core { cpu, package: (cpu / 4) as i32, siblings: &[cpu], llc: &llc });
+    }
+    tree.write("sys/devices/system/node/online", "0-3");
+    for (node, row) in [(0, "10 12 21 21"), (1, "12 10 21 21"), (2, "21 21 10 12"), (3, "21 21 12 10")] {
+        tree.node(node, &[2 * node, 2 * node + 1], row);
+    }
+    let found = machine(&run(&tree, nothing).unwrap());
+    let shape = found.topology.shape();
+    assert_eq!((shape.sockets, shape.numa_per_socket, shape.llcs_per_socket), (2, 2, 2));
+    assert_eq!(shape.numa_distances[0], [10, 12, 21, 21]);
+    assert_eq!(found.level(0, 1), Level::Llc);
+    assert_eq!(found.level(1, 2), Level::Machine);
+
+    tree.write("sys/devices/system/node/online", "0");
+    tree.node(0, &(0..8).collect::<Vec<_>>(), "10");
+    let detected = run(&tree, nothing).unwrap();
+    assert_eq!(machine(&detected).topology.shape().numa_distances, [[10, 11], [11, 10]]);
+    assert!(detected.notes[0].contains("spans sockets"), "{:?}", detected.notes);
+}
+
+#[test]
+fn a_machine_that_says_nothing_has_one_core() {
+    let detected = run(&Tree::new(), nothing).unwrap();
+    assert_eq!(machine(&detected).topology.core_count(), 1);
+}
+
+#[test]
+fn the_first_thread_of_each_core_of_a_socket_is_measured() {
+    let cores = cores_of_a_socket(&crate::common::e7_8870().files(), &Options::default()).unwrap();
+    assert_eq!(cores, (0..80).step_by(4).collect::<Vec<u32>>());
+    let cores = cores_of_a_socket(&crate::common::ryzen_4650g().files(), &Options::default()).unwrap();
+    assert_eq!(cores, [0, 2, 4, 6, 8, 10]);
+}
+
+#[test]
+fn cores_are_given_as_the_kernel_writes_them() {
+    assert_eq!(parse_cores("0-2,5"), Ok(vec![0, 1, 2, 5]));
+    for bad in ["", "x", "3-1", "0-4294967295", "1;2"] {
+        assert!(parse_cores(bad).is_err(), "{bad}");
+    }
+}
+
+/// Files whose text could end a comment or a string, or whose numbers are absurd.
+#[test]
+fn hostile_files_give_a_machine_or_an_error() {
+    let tree = crate::common::virtual_machine();
+    let hostile = "x\"\n[topology]\nsockets = 9\n\\u{0}'''\u{1b}[2J";
+    tree.write("proc/cpuinfo", format!("model name : a\"\\ \u{7} b\nvendor_id : {hostile}\n"));
+    tree.cpu(0, "cpuidle/state1/name", hostile);
+    tree.write("sys/devices/system/cpu/cpuidle/current_driver", hostile);
+    tree.cpu(0, "cpufreq/scaling_driver", hostile);
+    let detected = run(&tree, nothing).unwrap();
+    assert_eq!(machine(&detected).topology.shape().sockets, 1);
+    assert!(!detected.toml.contains('\u{1b}'));
+
+    tree.online("0-4000000000");
+    assert!(refused(run(&tree, nothing)).contains("at most 1024"));
+}
+
+/// What stands where a number or a list is expected.
+fn nonsense() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        proptest::collection::vec(any::<u8>(), 0..40),
+        any::<i64>().prop_map(|n| n.to_string().into_bytes()),
+        (0u32..40, 0u32..40).prop_map(|(a, b)| format!("{a}-{b}").into_bytes()),
+        (0u32..6).prop_map(|n| n.to_string().into_bytes()),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn no_tree_is_too_strange(
+        changes in proptest::collection::vec((0usize..PATHS.len(), 0u32..4, nonsense()), 0..40),
+        register in any::<u64>(),
+    ) {
+        let tree = crate::common::virtual_machine();
+        for (path, cpu, text) in changes {
+            tree.write(&PATHS[path].replace('#', &cpu.to_string()), text);
+        }
+        let registers = move |_, _| Some(register);
+        // What is found loads: `detect` tries that itself, and must not blame us.
+        match detect(&tree.files(), &registers, &Options::default(), &Measured::default()) {
+            Ok(_) | Err(Error::Irregular(_)) => {}
+            Err(error) => prop_assert!(false, "{error}"),
+        }
+    }
+}
+
+const PATHS: [&str; 27] = [
+    "sys/devices/system/cpu/online",
+    "sys/devices/system/cpu/offline",
+    "sys/devices/system/cpu/present",
+    "sys/devices/system/cpu/cpu#/topology/physical_package_id",
+    "sys/devices/system/cpu/cpu#/topology/core_cpus_list",
+    "sys/devices/system/cpu/cpu#/topology/cluster_id",
+    "sys/devices/system/cpu/cpu#/topology/cluster_cpus_list",
+    "sys/devices/system/cpu/cpu#/cache/index1/level",
+    "sys/devices/system/cpu/cpu#/cache/index1/shared_cpu_list",
+    "sys/devices/system/cpu/cpu#/cpufreq/cpuinfo_min_freq",
+    "sys/devices/system/cpu/cpu#/cpufreq/cpuinfo_max_freq",
+    "sys/devices/system/cpu/cpu#/cpufreq/base_frequency",
+    "sys/devices/system/cpu/cpu#/cpufreq/scaling_driver",
+    "sys/devices/system/cpu/cpu#/cpufreq/scaling_available_frequencies",
+    "sys/devices/system/cpu/cpu#/acpi_cppc/nominal_freq",
+    "sys/devices/system/cpu/cpu#/acpi_cppc/nominal_perf",
+    "sys/devices/system/cpu/cpu#/acpi_cppc/highest_perf",
+    "sys/devices/system/cpu/cpu#/cpu_capacity",
+    "sys/devices/system/cpu/cpu0/cpuidle/state#/name",
+    "sys/devices/system/cpu/cpu0/cpuidle/state#/latency",
+    "sys/devices/system/cpu/cpu0/cpuidle/state#/residency",
+    "sys/devices/system/cpu/cpufreq/schedutil/rate_limit_us",
+    "sys/devices/system/node/online",
+    "sys/devices/system/node/node#/cpulist",
+    "sys/devices/system/node/node#/distance",
+    "sys/class/powercap/intel-rapl:0/constraint_0_max_power_uw",
+    "proc/cpuinfo",
+];

@@ -1,0 +1,5 @@
+//! The tests of this crate, in one binary.
+
+mod common;
+mod detect;
+mod live;

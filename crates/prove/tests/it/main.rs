@@ -1,0 +1,7 @@
+//! The tests of this crate, in one binary.
+
+mod code;
+mod common;
+mod golden;
+mod policies;
+mod theory;
