@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""gallery.py HEARTH [STORY...]: the stories' pictures, their numbers in lab/results/gallery.csv, and the table of docs/src/gallery.md."""
+"""gallery.py HEARTH [STORY...]: pictures and numbers of the gallery.
+
+Writes docs/src/img/gallery/STORY.png, lab/results/gallery.csv and the table of docs/src/gallery.md.
+"""
 
 import csv
 import json
