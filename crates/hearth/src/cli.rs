@@ -84,7 +84,6 @@ verbs! {
         Build: build,
         Prove: prove,
         Modelcheck: modelcheck,
-        Mutate: mutate,
         Conform: conform,
     }
     "Search and compare policies": {
