@@ -1,6 +1,6 @@
 //! Every colour of the pages and the plots comes from `crates/base/colours.json`.
 
-use regex::Regex;
+use regex_lite::Regex;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -96,7 +96,7 @@ strips = ["runnable"]             # underload, runnable, cores_used, sets, power
             )));
         }
         if let Some(name) = &view.filter.name {
-            regex::Regex::new(name).map_err(|error| failed(format!("filter.name: {error}")))?;
+            regex_lite::Regex::new(name).map_err(|error| failed(format!("filter.name: {error}")))?;
         }
         Ok(view)
     }
