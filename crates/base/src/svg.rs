@@ -33,7 +33,7 @@ impl Svg {
         let (w, h) = (pixel(width), pixel(height));
         let text = format!(
             "<svg width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" xmlns=\"http://www.w3.org/2000/svg\" \
-             font-family=\"sans-serif\">\n"
+             font-family=\"sans-serif\">\n<style>rect {{ shape-rendering: crispEdges }}</style>\n"
         );
         let mut svg = Svg { text };
         svg.rect([0.0, 0.0], [width, height], paper);
@@ -181,7 +181,7 @@ fn ticks(end: f64, most: usize) -> Vec<f64> {
     let least = end / most.max(1) as f64;
     let power = 10_f64.powf(least.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= least);
-    let step = step.unwrap_or(end);
+    let step = step.filter(|step| step.is_finite()).unwrap_or(end);
     (0..=most).map(|i| i as f64 * step).take_while(|tick| *tick <= end).collect()
 }
 
