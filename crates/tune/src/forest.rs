@@ -1,87 +1,144 @@
-//! A forest of regression trees over products: the other surrogate, and the importance of each slot.
+//! A forest of regression trees over products: the importance of each slot.
 
 use crate::Pool;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use smartcore::linalg::basic::matrix::DenseMatrix;
-use smartcore::tree::decision_tree_regressor::{DecisionTreeRegressor, DecisionTreeRegressorParameters};
 
-type Tree = DecisionTreeRegressor<f64, f64, DenseMatrix<f64>, Vec<f64>>;
-
-/// Trees, each of a sample with replacement of the products that were tried.
-pub struct Forest {
+/// Trees, each of a sample with replacement of the products.
+struct Forest {
     trees: Vec<Tree>,
 }
 
 const TREES: usize = 30;
 
+/// Improvement of the sum of squares, as a share of the values' own, below which a node is not split.
+const NEGLIGIBLE: f64 = 1e-12;
+
+/// A regression tree. Each node asks whether a product has a feature.
+enum Tree {
+    Leaf(f64),
+    Node { slot: usize, feature: usize, with: Box<Tree>, without: Box<Tree> },
+}
+
+/// A product's feature in each slot, and its value.
+type Example<'p> = (&'p [usize], f64);
+
 impl Forest {
-    /// `rows` are the [`indicators`](Pool::indicators) of the products that were tried. `None` for fewer than two.
-    pub fn fit(rows: &[&[f64]], values: &[f64], seed: u64) -> Option<Forest> {
-        if rows.len() < 2 {
-            return None;
-        }
+    fn fit(products: &[Vec<usize>], values: &[f64], seed: u64) -> Forest {
         let mut random = StdRng::seed_from_u64(seed);
-        let tree = |_| {
-            let sample: Vec<usize> = (0..rows.len()).map(|_| random.random_range(0..rows.len())).collect();
-            let matrix = matrix(sample.iter().map(|one| rows[*one]))?;
-            let values: Vec<f64> = sample.iter().map(|one| values[*one]).collect();
-            let params = DecisionTreeRegressorParameters { seed: Some(seed), ..Default::default() };
-            Tree::fit(&matrix, &values, params).ok()
+        let mut tree = || {
+            let draw = |_| {
+                let one = random.random_range(0..products.len());
+                (&*products[one], values[one])
+            };
+            Tree::grow(&(0..products.len()).map(draw).collect::<Vec<_>>())
         };
-        let trees = (0..TREES).map(tree).collect::<Option<Vec<_>>>()?;
-        Some(Forest { trees })
+        Forest { trees: (0..TREES).map(|_| tree()).collect() }
     }
 
-    /// Mean and standard deviation over the trees, of each product.
-    pub fn predict(&self, rows: &[&[f64]]) -> Vec<(f64, f64)> {
-        let Some(matrix) = matrix(rows.iter().copied()) else { return Vec::new() };
-        let by_tree: Vec<Vec<f64>> =
-            self.trees.iter().filter_map(|tree| tree.predict(&matrix).ok()).collect();
-        let n = by_tree.len() as f64;
-        let of_product = |product: usize| {
-            let mean = by_tree.iter().map(|values| values[product]).sum::<f64>() / n;
-            let squares = by_tree.iter().map(|values| (values[product] - mean).powi(2)).sum::<f64>();
-            (mean, (squares / n).sqrt())
-        };
-        (0..rows.len()).map(of_product).collect()
+    /// Mean over the trees.
+    fn predict(&self, product: &[usize]) -> f64 {
+        self.trees.iter().map(|tree| tree.predict(product)).sum::<f64>() / self.trees.len() as f64
     }
 }
 
-fn matrix<'r>(rows: impl Iterator<Item = &'r [f64]>) -> Option<DenseMatrix<f64>> {
-    let rows: Vec<Vec<f64>> = rows.map(<[f64]>::to_vec).collect();
-    DenseMatrix::from_2d_vec(&rows).ok()
+impl Tree {
+    /// Grows the tree until all values of a leaf are equal, or its products have the same features.
+    fn grow(examples: &[Example]) -> Tree {
+        let all = Sum::of(examples.iter());
+        let least = NEGLIGIBLE * examples.iter().map(|(_, value)| value * value).sum::<f64>();
+        let mut best: Option<(f64, usize, usize)> = None;
+        for slot in 0..examples.first().map_or(0, |(features, _)| features.len()) {
+            let most = examples.iter().map(|(features, _)| features[slot]).max().unwrap_or(0);
+            let mut with = vec![Sum::default(); most + 1];
+            for (features, value) in examples {
+                with[features[slot]].add(*value);
+            }
+            for (feature, with) in
+                with.iter().enumerate().filter(|(_, with)| 0 < with.count && with.count < all.count)
+            {
+                let without = Sum { count: all.count - with.count, sum: all.sum - with.sum };
+                let gain = with.explained() + without.explained() - all.explained();
+                if gain > best.map_or(least, |(gain, ..)| gain) {
+                    best = Some((gain, slot, feature));
+                }
+            }
+        }
+        let Some((_, slot, feature)) = best else { return Tree::Leaf(all.mean()) };
+        let (with, without): (Vec<Example>, Vec<Example>) =
+            examples.iter().copied().partition(|(features, _)| features[slot] == feature);
+        Tree::Node {
+            slot,
+            feature,
+            with: Box::new(Tree::grow(&with)),
+            without: Box::new(Tree::grow(&without)),
+        }
+    }
+
+    fn predict(&self, product: &[usize]) -> f64 {
+        match self {
+            Tree::Leaf(value) => *value,
+            Tree::Node { slot, feature, with, without } => {
+                let next = if product[*slot] == *feature { with } else { without };
+                next.predict(product)
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    count: usize,
+    sum: f64,
+}
+
+impl Sum {
+    fn of<'e>(examples: impl Iterator<Item = &'e Example<'e>>) -> Sum {
+        let mut all = Sum::default();
+        examples.for_each(|(_, value)| all.add(*value));
+        all
+    }
+
+    fn add(&mut self, value: f64) {
+        self.count += 1;
+        self.sum += value;
+    }
+
+    fn mean(self) -> f64 {
+        self.sum / self.count as f64
+    }
+
+    /// The part of the sum of squares that the mean explains.
+    fn explained(self) -> f64 {
+        self.sum * self.mean()
+    }
 }
 
 /// The importance of each slot: half of what the mean square error of a forest grows by when the slot's features are
 /// shuffled, as a share of the values' variance (Breiman, Random Forests, 2001, section 10). It is 1 for a slot that decides
 /// alone, and counts what a slot does together with others.
 pub fn importance(pool: &Pool, values: &[f64], seed: u64) -> Vec<f64> {
-    let rows = pool.indicators();
-    let rows: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64;
-    let Some(forest) = Forest::fit(&rows, values, seed).filter(|_| variance > 1e-20) else {
+    if values.len() < 2 || variance <= 1e-20 {
         return vec![0.0; pool.slots()];
-    };
-    let error = |rows: &[&[f64]]| {
-        let predicted = forest.predict(rows);
-        let squares = predicted.iter().zip(values).map(|((mean, _), value)| (mean - value).powi(2));
+    }
+    let forest = Forest::fit(&pool.features, values, seed);
+    let error = |products: &[Vec<usize>]| {
+        let squares = products.iter().zip(values).map(|(one, value)| (forest.predict(one) - value).powi(2));
         squares.sum::<f64>() / values.len() as f64
     };
-    let before = error(&rows);
+    let before = error(&pool.features);
     let mut random = StdRng::seed_from_u64(seed);
     let of_slot = |slot: usize| {
-        let mut shuffled = pool.clone();
-        for one in (1..pool.len()).rev() {
+        let mut shuffled = pool.features.clone();
+        for one in (1..shuffled.len()).rev() {
             let other = random.random_range(0..=one);
-            let feature = shuffled.features[one][slot];
-            shuffled.features[one][slot] = shuffled.features[other][slot];
-            shuffled.features[other][slot] = feature;
+            let feature = shuffled[one][slot];
+            shuffled[one][slot] = shuffled[other][slot];
+            shuffled[other][slot] = feature;
         }
-        let rows = shuffled.indicators();
-        let rows: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
-        ((error(&rows) - before) / (2.0 * variance)).max(0.0)
+        ((error(&shuffled) - before) / (2.0 * variance)).max(0.0)
     };
     (0..pool.slots()).map(of_slot).collect()
 }
@@ -105,16 +162,35 @@ mod tests {
         assert!(found[1] > 0.5 && found[0] < 0.1 && found[2] < 0.1, "{found:?}");
         assert_eq!(found, importance(&pool, &values, 1), "the same seed gives the same trees");
         assert_eq!(importance(&pool, &[1.0; 8], 1), [0.0; 3]);
+        let one = Pool { names: vec!["a".into()], features: vec![vec![0, 0]] };
+        assert_eq!(importance(&one, &[1.0], 1), [0.0; 2]);
     }
 
     #[test]
     fn a_forest_predicts_what_it_saw() {
         let pool = pool();
-        let rows = pool.indicators();
-        let rows: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
         let values: Vec<f64> = pool.features.iter().map(|all| all[0] as f64).collect();
-        let predicted = Forest::fit(&rows, &values, 7).unwrap().predict(&rows);
-        assert!(predicted.iter().zip(&values).all(|((mean, _), value)| (mean - value).abs() < 0.4));
-        assert!(Forest::fit(&rows[..1], &values[..1], 7).is_none());
+        let forest = Forest::fit(&pool.features, &values, 7);
+        assert!(
+            pool.features.iter().zip(&values).all(|(one, value)| (forest.predict(one) - value).abs() < 0.4)
+        );
+    }
+
+    #[test]
+    fn a_tree_knows_what_features_do_together() {
+        // The exclusive or of two slots: no single question explains it, but two do.
+        let pool = pool();
+        let value = |all: &[usize]| (all[0] ^ all[1]) as f64 + 0.01 * all[0] as f64;
+        let examples: Vec<Example> = pool.features.iter().map(|all| (&**all, value(all))).collect();
+        let tree = Tree::grow(&examples);
+        assert!(examples.iter().all(|(all, value)| (tree.predict(all) - value).abs() < 1e-9));
+        assert!(matches!(Tree::grow(&examples[..1]), Tree::Leaf(value) if value == examples[0].1));
+    }
+
+    #[test]
+    fn products_with_the_same_features_share_a_leaf() {
+        let examples: [Example; 3] = [(&[0, 2], 1.0), (&[0, 2], 3.0), (&[1, 2], 7.0)];
+        let tree = Tree::grow(&examples);
+        assert_eq!((tree.predict(&[0, 2]), tree.predict(&[1, 2])), (2.0, 7.0));
     }
 }

@@ -6,7 +6,7 @@
 //! maximise the likelihood on a small grid; the scale follows from them. (Rasmussen and Williams, Gaussian Processes
 //! for Machine Learning, 2006, sections 2.2, 2.7 and 5.4.1.)
 
-use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
+use crate::cholesky::Cholesky;
 
 /// Lengths of the Hamming kernel, in slots.
 const LENGTHS: [f64; 3] = [0.7, 1.5, 4.0];
@@ -40,12 +40,12 @@ pub struct Gaussian<'k> {
     kernel: &'k Kernel<'k>,
     seen: Vec<usize>,
     shape: Shape,
-    inverse: Cholesky<f64, Dyn>,
+    covariance: Cholesky,
     /// The mean of all products, and the variance of one.
     mean: f64,
     scale: f64,
     /// K⁻¹ (y − mean).
-    weights: DVector<f64>,
+    weights: Vec<f64>,
 }
 
 impl Kernel<'_> {
@@ -102,33 +102,32 @@ impl<'k> Gaussian<'k> {
         if n == 0 {
             return None;
         }
-        let covariance = DMatrix::from_fn(n, n, |row, column| {
+        let covariance = Cholesky::of(n, |row, column| {
             let noise = if row == column { shape.noise / runs[row] as f64 } else { 0.0 };
             kernel.at(seen[row], seen[column], &shape) + noise
-        });
-        let inverse = covariance.cholesky()?;
-        let (values, ones) = (DVector::from_row_slice(values), DVector::from_element(n, 1.0));
-        let solved = inverse.solve(&ones);
-        let mean = values.dot(&solved) / ones.dot(&solved);
-        let centred = values.add_scalar(-mean);
-        let weights = inverse.solve(&centred);
+        })?;
+        let solved = covariance.solve(&vec![1.0; n]);
+        let mean = dot(values, &solved) / solved.iter().sum::<f64>();
+        let centred: Vec<f64> = values.iter().map(|value| value - mean).collect();
+        let weights = covariance.solve(&centred);
         // Not zero, if all values are equal.
-        let scale = (centred.dot(&weights) / n as f64).max(1e-12);
-        let log_determinant = 2.0 * inverse.l_dirty().diagonal().iter().map(|d| d.ln()).sum::<f64>();
-        let likelihood = -0.5 * (n as f64 * scale.ln() + log_determinant);
-        Some((likelihood, Gaussian { kernel, seen: seen.to_vec(), shape, inverse, mean, scale, weights }))
+        let scale = (dot(&centred, &weights) / n as f64).max(1e-12);
+        let likelihood = -0.5 * (n as f64 * scale.ln() + covariance.log_determinant());
+        Some((likelihood, Gaussian { kernel, seen: seen.to_vec(), shape, covariance, mean, scale, weights }))
     }
 
     /// Mean and standard deviation of a product's value, without noise.
     pub fn predict(&self, product: usize) -> (f64, f64) {
-        let column = DVector::from_iterator(
-            self.seen.len(),
-            self.seen.iter().map(|&seen| self.kernel.at(seen, product, &self.shape)),
-        );
-        let explained = column.dot(&self.inverse.solve(&column));
+        let column: Vec<f64> =
+            self.seen.iter().map(|&seen| self.kernel.at(seen, product, &self.shape)).collect();
+        let explained = dot(&column, &self.covariance.solve(&column));
         let variance = (self.kernel.at(product, product, &self.shape) - explained).max(0.0);
-        (self.mean + column.dot(&self.weights), (variance * self.scale).sqrt())
+        (self.mean + dot(&column, &self.weights), (variance * self.scale).sqrt())
     }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! - [`replay()`]: searches in a table of all runs, which tells how far from the best one a method ends.
 //! - [`tune()`]: searches with simulations, and compares the winner with today's scheduler.
 
+mod cholesky;
 mod error;
 mod experience;
 mod forest;
@@ -17,7 +18,7 @@ mod tune;
 
 pub use error::Error;
 pub use experience::{Application, Experience};
-pub use forest::{Forest, importance};
+pub use forest::importance;
 pub use pool::{Distance, Pool, space};
 pub use replay::{Found, Replay, replay};
 pub use search::{Method, Search};

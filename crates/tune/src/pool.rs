@@ -53,29 +53,8 @@ impl Pool {
         self.features[a].iter().zip(&self.features[b]).filter(|(a, b)| a != b).count()
     }
 
-    /// Products that differ from this one in this slot only.
-    pub fn neighbours(&self, product: usize, slot: usize) -> impl Iterator<Item = usize> {
-        let differs = move |other: &usize| {
-            self.distance(product, *other) == 1 && self.features[product][slot] != self.features[*other][slot]
-        };
-        (0..self.len()).filter(differs)
-    }
-
     /// Number of slots.
     pub fn slots(&self) -> usize {
         self.features.first().map_or(0, Vec::len)
-    }
-
-    /// A column for each feature: 1 where the product has it.
-    pub fn indicators(&self) -> Vec<Vec<f64>> {
-        let most = |slot: usize| self.features.iter().map(|all| all[slot]).max().unwrap_or(0);
-        let values: Vec<usize> = (0..self.slots()).map(most).collect();
-        let row = |all: &Vec<usize>| {
-            let of_slot = |(slot, most): (usize, &usize)| {
-                (0..=*most).map(|value| f64::from(u8::from(all[slot] == value))).collect::<Vec<_>>()
-            };
-            values.iter().enumerate().flat_map(of_slot).collect()
-        };
-        self.features.iter().map(row).collect()
     }
 }

@@ -66,9 +66,11 @@ pub fn replay(rows: &[Row], experience: &Experience, replay: &Replay) -> Result<
         .par_iter()
         .map(|&(method, number)| {
             let application = &own.applications[number];
-            let profile = application.profile.as_ref().filter(|_| method.profiles());
             let others = |other: &crate::Application| other.program() != application.program();
-            let learned = method.learns().then(|| experience.learned(&pool, profile, others)).flatten();
+            let learned = method
+                .learns()
+                .then(|| experience.learned(&pool, application.profile.as_ref(), others))
+                .flatten();
             let mut sum = vec![(0.0, 0.0); replay.after.len()];
             for seed in 0..replay.searches {
                 let search = Search::new(&pool, method, learned.as_ref(), seed);

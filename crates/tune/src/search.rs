@@ -1,6 +1,5 @@
 //! Which product to try next.
 
-use crate::forest::Forest;
 use crate::gaussian::{Gaussian, Kernel};
 use crate::pool::Pool;
 use rand::rngs::StdRng;
@@ -16,49 +15,23 @@ use std::str::FromStr;
 pub enum Method {
     /// In random order.
     Random,
-    /// From a random product, one slot after the other: all its features, of which the best stays.
-    OneFeature,
-    /// Largest expected improvement under a Gaussian process, after five products that are far apart.
-    Gaussian,
-    /// The same under a forest of regression trees.
-    Forest,
-    /// What was best for other applications, then a Gaussian process that knows how products went together there.
-    Transfer,
-    /// What was best for other applications, weighted by the likeness of their profiles. No run is needed.
-    Profile,
-    /// [`Transfer`](Method::Transfer) with these weights.
+    /// What was best for other applications, weighted by the likeness of their profiles; then the largest expected
+    /// improvement under a Gaussian process that knows how products went together there. Without experience, it begins
+    /// with products that are far apart.
     TransferProfile,
 }
 
 impl Method {
-    pub const ALL: [Method; 7] = [
-        Method::Random,
-        Method::OneFeature,
-        Method::Gaussian,
-        Method::Forest,
-        Method::Transfer,
-        Method::Profile,
-        Method::TransferProfile,
-    ];
+    pub const ALL: [Method; 2] = [Method::Random, Method::TransferProfile];
 
-    /// Whether it needs what was learned on other applications.
+    /// Whether it uses results of other applications.
     pub fn learns(self) -> bool {
-        matches!(self, Method::Transfer | Method::Profile | Method::TransferProfile)
-    }
-
-    /// Whether it weighs other applications by the likeness of their profiles.
-    pub fn profiles(self) -> bool {
-        matches!(self, Method::Profile | Method::TransferProfile)
+        self == Method::TransferProfile
     }
 
     fn name(self) -> &'static str {
         match self {
             Method::Random => "random",
-            Method::OneFeature => "one-feature",
-            Method::Gaussian => "gaussian",
-            Method::Forest => "forest",
-            Method::Transfer => "transfer",
-            Method::Profile => "profile",
             Method::TransferProfile => "transfer-profile",
         }
     }
@@ -117,26 +90,13 @@ impl Learned {
         all
     }
 
-    /// The weighted mean of the regrets. A product that is far from the best one counts as 50% slower: whether it is two
-    /// or ten times as slow does not matter.
-    fn expected(&self, product: usize) -> f64 {
-        self.regrets.iter().zip(&self.weights).map(|(all, weight)| weight * all[product].min(0.5)).sum()
-    }
-
     fn covariance(&self, a: usize, b: usize) -> f64 {
         self.scores.iter().zip(&self.weights).map(|(all, weight)| weight * all[a] * all[b]).sum()
     }
 
-    /// Products from the best expected one to the worst.
-    fn ranking(&self) -> Vec<usize> {
-        let products = self.regrets.first().map_or(0, Vec::len);
-        let mut all: Vec<usize> = (0..products).collect();
-        all.sort_by(|a, b| self.expected(*a).total_cmp(&self.expected(*b)));
-        all
-    }
-
-    /// So many products, of which one is probably good: each is the one that improves the expected best of all so far
-    /// most.
+    /// `size` products, of which one is probably good: each is the one that improves the expected best of all before it
+    /// most. A product that is far from the best one counts as 50% slower: whether it is two or ten times as slow does not
+    /// matter.
     fn portfolio(&self, size: usize) -> Vec<usize> {
         let products = self.regrets.first().map_or(0, Vec::len);
         let (mut chosen, mut best) = (Vec::new(), vec![0.5; self.regrets.len()]);
@@ -170,7 +130,6 @@ pub struct Search<'a> {
     pool: &'a Pool,
     method: Method,
     learned: Option<&'a Learned>,
-    rows: Vec<Vec<f64>>,
     random: StdRng,
     /// Products in the order in which they were first tried; the mean of the values of each, and their number.
     tried: Vec<usize>,
@@ -178,16 +137,6 @@ pub struct Search<'a> {
     counts: Vec<usize>,
     /// What to try first.
     plan: Vec<usize>,
-    walk: Walk,
-}
-
-/// Where one feature at a time is.
-#[derive(Default)]
-struct Walk {
-    at: Option<usize>,
-    slot: usize,
-    /// Slots since the last improvement.
-    unchanged: usize,
 }
 
 /// Products that a search without experience tries first.
@@ -200,25 +149,22 @@ const FAR: f64 = std::f64::consts::LN_2;
 const CONFIRMATIONS: usize = 5;
 
 impl<'a> Search<'a> {
-    /// `learned` is needed by the methods that [learn](Method::learns); without it, they are as the Gaussian process.
+    /// `learned` is ignored by methods that do not [learn](Method::learns).
     pub fn new(pool: &'a Pool, method: Method, learned: Option<&'a Learned>, seed: u64) -> Search<'a> {
         let mut search = Search {
             pool,
-            method: if method.learns() && learned.is_none() { Method::Gaussian } else { method },
+            method,
             learned: learned.filter(|_| method.learns()),
-            rows: pool.indicators(),
             random: StdRng::seed_from_u64(seed),
             tried: Vec::new(),
             values: Vec::new(),
             counts: Vec::new(),
             plan: Vec::new(),
-            walk: Walk::default(),
         };
-        search.plan = match (search.method, search.learned) {
-            (Method::Profile, Some(learned)) => learned.ranking(),
-            (_, Some(learned)) => learned.portfolio(PORTFOLIO),
-            (Method::Gaussian | Method::Forest, None) => search.spread(FIRST),
-            _ => Vec::new(),
+        search.plan = match (method, search.learned) {
+            (Method::Random, _) => Vec::new(),
+            (Method::TransferProfile, Some(learned)) => learned.portfolio(PORTFOLIO),
+            (Method::TransferProfile, None) => search.spread(FIRST),
         };
         search
     }
@@ -287,7 +233,7 @@ impl<'a> Search<'a> {
     }
 
     fn next(&mut self) -> Option<usize> {
-        if let Some(best) = self.unconfirmed().filter(|_| self.method != Method::Profile) {
+        if let Some(best) = self.unconfirmed() {
             return Some(best);
         }
         if let Some(next) = self.plan.iter().find(|product| !self.tried.contains(product)) {
@@ -297,18 +243,11 @@ impl<'a> Search<'a> {
         if untried.is_empty() {
             return None;
         }
-        let chosen = match self.method {
-            Method::Random | Method::Profile => None,
-            Method::OneFeature => self.step(),
-            Method::Gaussian | Method::Transfer | Method::TransferProfile => {
-                // Experience may mislead: every second product is proposed without it.
-                let learned = self.learned.filter(|_| self.tried.len().is_multiple_of(2));
-                self.gaussian(learned).and_then(|fitted| {
-                    self.most_promising(untried.iter().map(|&product| (product, fitted(product))))
-                })
-            }
-            Method::Forest => self.forest(&untried).and_then(|all| self.most_promising(all.into_iter())),
-        };
+        // Experience may mislead: every second product is proposed without it.
+        let learned = self.learned.filter(|_| self.tried.len().is_multiple_of(2));
+        let chosen = self.gaussian(learned).and_then(|fitted| {
+            self.most_promising(untried.iter().map(|&product| (product, fitted(product))))
+        });
         chosen.or_else(|| Some(untried[self.random.random_range(0..untried.len())]))
     }
 
@@ -324,9 +263,10 @@ impl<'a> Search<'a> {
         self.values.iter().map(|value| value.min(best + FAR)).collect()
     }
 
-    /// The process of what was tried so far: mean and deviation of a product.
+    /// The process of what was tried so far: mean and deviation of a product. `None` if the method has no model, or nothing
+    /// was tried.
     fn gaussian(&self, learned: Option<&Learned>) -> Option<impl Fn(usize) -> (f64, f64) + use<>> {
-        if !matches!(self.method, Method::Gaussian | Method::Transfer | Method::TransferProfile) {
+        if self.method == Method::Random {
             return None;
         }
         let distance = |a: usize, b: usize| self.pool.distance(a, b);
@@ -339,14 +279,6 @@ impl<'a> Search<'a> {
         let fitted = Gaussian::fit(&kernel, &self.tried, &self.capped(), &self.counts)?;
         let all: Vec<(f64, f64)> = (0..self.pool.len()).map(|product| fitted.predict(product)).collect();
         Some(move |product: usize| all[product])
-    }
-
-    fn forest(&self, untried: &[usize]) -> Option<Vec<(usize, (f64, f64))>> {
-        let row = |product: &usize| self.rows[*product].as_slice();
-        let seen: Vec<&[f64]> = self.tried.iter().map(row).collect();
-        let fitted = Forest::fit(&seen, &self.capped(), self.tried.len() as u64)?;
-        let rows: Vec<&[f64]> = untried.iter().map(row).collect();
-        Some(untried.iter().copied().zip(fitted.predict(&rows)).collect())
     }
 
     /// The product with the largest expected improvement over the best value so far.
@@ -364,7 +296,7 @@ impl<'a> Search<'a> {
         best.map(|(product, _)| product)
     }
 
-    /// So many products that are far apart: each has the largest distance to those before.
+    /// `size` products that are far apart: each has the largest distance to those before.
     fn spread(&mut self, size: usize) -> Vec<usize> {
         if self.pool.is_empty() {
             return Vec::new();
@@ -377,25 +309,6 @@ impl<'a> Search<'a> {
             chosen.push(far[self.random.random_range(0..far.len())]);
         }
         chosen
-    }
-
-    /// The next product of one feature at a time. `None` before the first one, and where nothing near is left.
-    fn step(&mut self) -> Option<usize> {
-        let best = (0..self.tried.len()).min_by(|a, b| self.values[*a].total_cmp(&self.values[*b]));
-        let best = best.map(|one| self.tried[one])?;
-        if self.walk.at != Some(best) {
-            self.walk.unchanged = 0;
-            self.walk.at = Some(best);
-        }
-        while self.walk.unchanged < self.pool.slots() {
-            let next = self.pool.neighbours(best, self.walk.slot).find(|one| !self.tried.contains(one));
-            if next.is_some() {
-                return next;
-            }
-            self.walk.slot = (self.walk.slot + 1) % self.pool.slots();
-            self.walk.unchanged += 1;
-        }
-        None
     }
 }
 
@@ -442,14 +355,12 @@ mod tests {
     }
 
     #[test]
-    fn models_find_the_best_product_sooner_than_chance() {
+    fn the_process_finds_the_best_product_sooner_than_chance() {
         let mean =
             |method| (0..10).map(|seed| runs_until_best(method, None, seed) as f64).sum::<f64>() / 10.0;
-        let random = mean(Method::Random);
+        let (random, process) = (mean(Method::Random), mean(Method::TransferProfile));
         assert!((25.0..60.0).contains(&random), "{random}");
-        for method in [Method::OneFeature, Method::Gaussian, Method::Forest] {
-            assert!(mean(method) < random * 0.7, "{method}: {} of {random}", mean(method));
-        }
+        assert!(process < random * 0.7, "{process} of {random}");
     }
 
     #[test]
@@ -460,9 +371,7 @@ mod tests {
         let labels = vec![("a".into(), "m".into()), ("b".into(), "m".into())];
         let learned = Learned::new(labels, vec![regrets, other], vec![3.0, 1.0]);
         assert_eq!(learned.nearest(1), [("a", "m", 0.75)]);
-        for method in [Method::Transfer, Method::Profile, Method::TransferProfile] {
-            assert!(runs_until_best(method, Some(&learned), 1) <= 4, "{method}");
-        }
+        assert!(runs_until_best(Method::TransferProfile, Some(&learned), 1) <= 4);
     }
 
     #[test]
@@ -498,7 +407,7 @@ mod tests {
     #[test]
     fn what_was_lucky_once_is_run_again() {
         let pool = pool();
-        let mut search = Search::new(&pool, Method::Gaussian, None, 1);
+        let mut search = Search::new(&pool, Method::TransferProfile, None, 1);
         for run in 0..5 {
             let (product, before) = search.propose(1)[0];
             assert_eq!(before, 0);
@@ -523,6 +432,9 @@ mod tests {
         for method in Method::ALL {
             assert_eq!(method.to_string().parse(), Ok(method));
         }
-        assert!("magic".parse::<Method>().unwrap_err().contains("transfer-profile"));
+        for unknown in ["magic", "gaussian"] {
+            let said = unknown.parse::<Method>().unwrap_err();
+            assert_eq!(said, "expected one of: random, transfer-profile");
+        }
     }
 }

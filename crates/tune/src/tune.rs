@@ -130,7 +130,7 @@ pub fn tune(plan: &Plan, done: &(dyn Fn() + Sync)) -> Result<Recommendation, Err
     let profile = plan.workload.profile();
     let learned = plan
         .experience
-        .and_then(|all| all.learned(&pool, profile.as_ref().filter(|_| plan.method.profiles()), |_| true));
+        .and_then(|all| all.learned(&pool, profile.as_ref().filter(|_| plan.method.learns()), |_| true));
     let runner = Runner { plan, done };
     let baseline = native(plan.baseline)?;
     let first = runner.run(&baseline, plan.seed, hearth_sim::LIMIT).map_err(failed)?;

@@ -6,10 +6,8 @@ mod scale;
 
 use crate::UnderloadSeries;
 use hearth_base::colour::{self, Rgb, Theme};
+use hearth_base::svg::{Anchor, Axis, Font, Plane, Svg};
 use hearth_trace::Summary;
-use plotters::coord::Shift;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
 use scale::Scale;
 
 /// A run to draw.
@@ -21,146 +19,112 @@ pub struct Run<'a> {
     pub underload: &'a UnderloadSeries,
 }
 
-const WIDTH: u32 = 960;
-const PANEL: u32 = 200;
-/// Height of a bar in the lower plots, with its margin.
-const BAR: i32 = 34;
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Drawn = Result<(), Box<dyn std::error::Error>>;
+const WIDTH: f64 = 960.0;
+/// Height of a plot of underload.
+const PANEL: f64 = 200.0;
+/// Height of a bar in the lower plots, and of the name above it.
+const BAR: f64 = 16.0;
+const ROW: f64 = 42.0;
+/// Height of the lower plots' titles, and of the legend.
+const TITLE: f64 = 44.0;
+const LEGEND: f64 = 92.0;
 
 /// Draws the runs above each other as SVG. The output is a function of the runs.
-///
-/// # Errors
-/// A message if the plotting library fails.
-pub fn svg(runs: &[Run]) -> Result<String, String> {
-    let mut svg = String::new();
-    let rows = runs.len().max(1) as u32;
-    let lower = 96 + BAR as u32 * rows + 40;
-    let height = 24 + PANEL * rows + lower;
-    {
-        let area = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
-        draw(&area, runs, lower).map_err(|error| format!("cannot draw the plots: {error}"))?;
-    }
-    Ok(svg)
-}
-
-fn draw(area: &Area, runs: &[Run], lower: u32) -> Drawn {
-    area.fill(&rgb(theme().paper))?;
-    let (_, height) = area.dim_in_pixel();
-    let (upper, lower) = area.split_vertically(height - lower);
-    let panels = upper.margin(16, 8, 16, 16).split_evenly((runs.len().max(1), 1));
+pub fn svg(runs: &[Run]) -> String {
+    let rows = runs.len().max(1) as f64;
+    let lower = 24.0 + PANEL * rows;
+    let mut svg = Svg::new(WIDTH, lower + TITLE + ROW * rows + LEGEND, theme().paper);
     let duration = runs.iter().map(|run| run.underload.duration_s).fold(0.0, f64::max);
     let columns = runs.iter().flat_map(|run| &run.underload.columns);
     let most = columns.map(|column| column.max).max().unwrap_or(0).max(4);
-    for (run, panel) in runs.iter().zip(&panels) {
-        underload(panel, run, duration, most)?;
+    for (row, run) in runs.iter().enumerate() {
+        underload(&mut svg, 16.0 + PANEL * row as f64, run, duration, most);
     }
-    let (left, right) = lower.split_horizontally(WIDTH / 3 + 20);
-    per_second(&left, runs)?;
-    frequencies(&right, runs)?;
-    area.present()?;
-    Ok(())
+    per_second(&mut svg, lower, runs);
+    frequencies(&mut svg, lower, runs);
+    svg.finish()
 }
 
 /// Underload over time (figure 3).
-fn underload(area: &Area, run: &Run, duration: f64, most: u32) -> Drawn {
+fn underload(svg: &mut Svg, top: f64, run: &Run, duration: f64, most: u32) {
     let (unit, factor) = if duration < 2.0 { ("ms", 1e3) } else { ("s", 1.0) };
     let end = if duration > 0.0 { duration * factor } else { 1.0 };
-    let mut chart = ChartBuilder::on(area)
-        .caption(format!("Underload: {}", run.name), text(16))
-        .x_label_area_size(42)
-        .y_label_area_size(58)
-        .build_cartesian_2d(0.0..end, 0.0..f64::from(most) * 1.05)?;
-    (chart.configure_mesh())
-        .disable_x_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(rgb(theme().line))
-        .axis_style(rgb(theme().ink))
-        .label_style(text(13))
-        .axis_desc_style(text(13))
-        .y_labels(5)
-        .y_label_formatter(&|value| format!("{value:.0}"))
-        .x_desc(format!("time ({unit})"))
-        .x_label_formatter(&|at| if end < 10.0 { format!("{at:.1}") } else { format!("{at:.0}") })
-        .y_desc("underload (cores)")
-        .draw()?;
+    let high = f64::from(most) * 1.05;
+    let plane = Plane { corners: [[74.0, top + 22.0], [943.0, top + PANEL - 42.0]], ends: [end, high] };
+    svg.text([WIDTH / 2.0, top + 10.0], &format!("Underload: {}", run.name), font(13.0, Anchor::Middle));
     // A shorter run has no data after its end.
     let over = run.underload.duration_s * factor;
     if over < end {
-        let behind = [(over, 0.0), (end, f64::from(most) * 1.05)];
-        chart.draw_series([Rectangle::new(behind, rgb(theme().row).filled())])?;
+        svg.rect(plane.at(over, 0.0), plane.at(end, high), theme().row);
     }
+    let time = |at: f64| if end < 10.0 { format!("{at:.1}") } else { format!("{at:.0}") };
+    let x = Axis { name: &format!("time ({unit})"), labels: 12, format: &time, lines: false };
+    let cores = |value: f64| format!("{value:.0}");
+    let y = Axis { name: "underload (cores)", labels: 4, format: &cores, lines: true };
+    plane.axes(svg, theme(), &x, &y);
     let width = run.underload.column_s * factor;
-    let bar = |at: usize, value: f64, colour: Rgb| {
+    let mut bar = |at: usize, value: f64, colour: Rgb| {
         let begin = at as f64 * width;
-        Rectangle::new([(begin, 0.0), ((begin + width).min(end), value)], rgb(colour).filled())
+        svg.rect(plane.at(begin, 0.0), plane.at((begin + width).min(end), value), colour);
     };
-    let columns = || run.underload.columns.iter().enumerate();
-    let higher = columns().filter(|(_, column)| f64::from(column.max) > column.mean);
-    chart.draw_series(higher.map(|(at, column)| bar(at, column.max.into(), theme().accent_soft)))?;
-    let some = columns().filter(|(_, column)| column.mean > 0.0);
-    chart.draw_series(some.map(|(at, column)| bar(at, column.mean, theme().accent)))?;
-    Ok(())
+    for (at, column) in run.underload.columns.iter().enumerate() {
+        if f64::from(column.max) > column.mean {
+            bar(at, column.max.into(), theme().accent_soft);
+        }
+        if column.mean > 0.0 {
+            bar(at, column.mean, theme().accent);
+        }
+    }
 }
 
 /// Underload per second (figure 4).
-fn per_second(area: &Area, runs: &[Run]) -> Drawn {
-    title(area, "Underload per second")?;
+fn per_second(svg: &mut Svg, top: f64, runs: &[Run]) {
+    let left = 24.0;
+    svg.text([left, top + 20.0], "Underload per second", font(13.0, Anchor::Start));
     let most = runs.iter().map(|run| run.summary.underload_per_s).fold(0.0, f64::max);
-    let (left, width) = (24, WIDTH as i32 / 3 - 90);
     for (row, run) in runs.iter().enumerate() {
         let value = run.summary.underload_per_s;
-        let top = 44 + row as i32 * (BAR + 8);
-        let long = if most > 0.0 { (f64::from(width) * (value / most)) as i32 } else { 0 };
-        area.draw(&Text::new(run.name.to_owned(), (left, top), text(13)))?;
-        area.draw(&Rectangle::new(
-            [(left, top + 16), (left + long.max(1), top + BAR - 2)],
-            rgb(theme().accent).filled(),
-        ))?;
-        area.draw(&Text::new(amount(value), (left + long + 6, top + 19), text(13)))?;
+        let top = top + TITLE + ROW * row as f64;
+        let long = if most > 0.0 { (230.0 * (value / most)).max(1.0) } else { 1.0 };
+        svg.text([left, top + 4.0], run.name, font(SMALL, Anchor::Start));
+        svg.rect([left, top + 15.0], [left + long, top + 15.0 + BAR], theme().accent);
+        svg.text([left + long + 6.0, top + 15.0 + BAR / 2.0], &amount(value), font(SMALL, Anchor::Start));
     }
-    Ok(())
 }
 
 /// Share of busy time at each frequency (figure 6).
-fn frequencies(area: &Area, runs: &[Run]) -> Drawn {
-    title(area, "Busy time by frequency")?;
+fn frequencies(svg: &mut Svg, top: f64, runs: &[Run]) {
+    let (left, width) = (364.0, 560.0);
+    svg.text([left, top + 20.0], "Busy time by frequency", font(13.0, Anchor::Start));
     let residency = runs.iter().flat_map(|run| &run.summary.frequency_residency);
     let scale = Scale::new(residency.map(|residency| residency.ghz));
-    let (left, width) = (24, WIDTH as i32 * 2 / 3 - 80);
     for (row, run) in runs.iter().enumerate() {
-        let top = 44 + row as i32 * (BAR + 8);
-        area.draw(&Text::new(run.name.to_owned(), (left, top), text(13)))?;
+        let top = top + TITLE + ROW * row as f64;
+        svg.text([left, top + 4.0], run.name, font(SMALL, Anchor::Start));
         let (shares, unknown) = scale.shares(run.summary);
-        let mut from = 0.0;
+        let mut from = left;
         let bins = (0..).map(|bin| scale.colour(bin)).zip(shares).chain([(colour::table().unknown, unknown)]);
-        for (colour, share) in bins {
-            let x = |share: f64| left + (f64::from(width) * share).round() as i32;
-            let (begin, end) = (x(from), x(from + share));
-            from += share;
-            if end > begin {
-                let bar = [(begin, top + 16), (end, top + BAR - 2)];
-                area.draw(&Rectangle::new(bar, rgb(colour).filled()))?;
-            }
+        for (colour, share) in bins.filter(|(_, share)| *share > 0.0) {
+            let end = from + width * share;
+            svg.rect([from, top + 15.0], [end, top + 15.0 + BAR], colour);
+            from = end;
         }
-        if from == 0.0 {
-            area.draw(&Text::new("nothing ran", (left, top + 19), text(13)))?;
+        if from == left {
+            svg.text([left, top + 15.0 + BAR / 2.0], "nothing ran", font(SMALL, Anchor::Start));
         }
     }
     let unknown = runs.iter().any(|run| run.summary.frequency_unknown_ms > 0.0);
-    legend(area, &scale, left, 58 + runs.len() as i32 * (BAR + 8), unknown)
+    legend(svg, &scale, [left, top + TITLE + 12.0 + ROW * runs.len() as f64], unknown);
 }
 
-fn legend(area: &Area, scale: &Scale, left: i32, top: i32, unknown: bool) -> Drawn {
+fn legend(svg: &mut Svg, scale: &Scale, [left, top]: [f64; 2], unknown: bool) {
     let bins = (0..scale.bins).map(|bin| (scale.colour(bin), scale.range(bin)));
     let unknown = unknown.then(|| (colour::table().unknown, "unknown".to_owned()));
     for (place, (colour, label)) in bins.chain(unknown).enumerate() {
-        let (x, y) = (left + (place as i32 % 5) * 116, top + (place as i32 / 5) * 20);
-        area.draw(&Rectangle::new([(x, y), (x + 12, y + 12)], rgb(colour).filled()))?;
-        area.draw(&Text::new(label, (x + 18, y), text(12)))?;
+        let [x, y] = [left + (place % 5) as f64 * 116.0, top + (place / 5) as f64 * 20.0];
+        svg.rect([x, y], [x + 12.0, y + 12.0], colour);
+        svg.text([x + 18.0, y + 6.0], &label, font(SMALL, Anchor::Start));
     }
-    Ok(())
 }
 
 /// Plots have a white background.
@@ -168,17 +132,10 @@ fn theme() -> &'static Theme {
     &colour::table().light
 }
 
-fn rgb(Rgb(r, g, b): Rgb) -> RGBColor {
-    RGBColor(r, g, b)
-}
+const SMALL: f64 = 10.5;
 
-fn title(area: &Area, title: &str) -> Drawn {
-    area.draw(&Text::new(title.to_owned(), (24, 14), text(16)))?;
-    Ok(())
-}
-
-fn text(size: u32) -> TextStyle<'static> {
-    ("sans-serif", size).into_font().color(&rgb(theme().ink)).pos(Pos::new(HPos::Left, VPos::Top))
+fn font(size: f64, anchor: Anchor) -> Font {
+    Font { size, anchor, colour: theme().ink }
 }
 
 /// Formats with three significant digits, or all digits before the point.
@@ -217,7 +174,7 @@ mod tests {
     fn draws_all_three_plots() {
         let (a, b, underload) = (summary(1.0), summary(2.5), series());
         let run = |name, summary| Run { name, summary, underload: &underload };
-        let svg = svg(&[run("cfs", &a), run("nest & <co>", &b)]).unwrap();
+        let svg = svg(&[run("cfs", &a), run("nest & <co>", &b)]);
         for part in [
             "Underload: cfs",
             "nest &amp; &lt;co&gt;",
@@ -235,7 +192,7 @@ mod tests {
     #[test]
     fn draws_empty_runs() {
         let (summary, underload) = (Summary::default(), UnderloadSeries::default());
-        let svg = svg(&[Run { name: "", summary: &summary, underload: &underload }]).unwrap();
+        let svg = svg(&[Run { name: "", summary: &summary, underload: &underload }]);
         assert!(svg.contains("nothing ran"));
     }
 
@@ -244,6 +201,7 @@ mod tests {
         let summary = Summary { underload_per_s: f64::MAX, ..summary(f64::MAX / 4.0) };
         let column = UnderloadColumn { mean: 1e300, max: u32::MAX };
         let underload = UnderloadSeries { duration_s: 1.8e10, column_s: 1e9, columns: vec![column; 20] };
-        svg(&[Run { name: "", summary: &summary, underload: &underload }]).unwrap();
+        let svg = svg(&[Run { name: "", summary: &summary, underload: &underload }]);
+        assert!(!svg.contains("NaN") && !svg.contains("\"inf"), "{svg}");
     }
 }

@@ -71,7 +71,7 @@ pub struct Args {
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=1000), help_heading = SEARCH)]
     runs: u64,
 
-    /// The method of the search: one of those of `hearth study search`
+    /// The method of the search: transfer-profile or random
     #[arg(long, value_name = "METHOD", default_value_t = Method::TransferProfile, help_heading = SEARCH)]
     search: Method,
 

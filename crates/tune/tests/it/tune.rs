@@ -117,13 +117,10 @@ fn searches_in_a_table_find_the_best() {
     let of = |method, runs| found.iter().find(|one| one.method == method && one.runs == runs);
     assert!(of(Method::Random, 0).is_none(), "it knows nothing before the first run");
     // Without a run, `fifo` is known from the others, and nothing else can be.
-    assert!(of(Method::Profile, 0).unwrap().worst < 0.51);
-    for method in [Method::Gaussian, Method::Transfer, Method::TransferProfile] {
-        let after = of(method, 30).unwrap();
-        // What two applications agree about misleads for the third.
-        let worst = if method.learns() { 0.51 } else { 0.2 };
-        assert!(after.median < 0.01 && after.worst < worst, "{method}: {after:?}");
-    }
+    assert!(of(Method::TransferProfile, 0).unwrap().worst < 0.51);
+    // What two applications agree about misleads for the third.
+    let after = of(Method::TransferProfile, 30).unwrap();
+    assert!(after.median < 0.01 && after.worst < 0.51, "{after:?}");
 }
 
 #[test]
