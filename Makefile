@@ -56,13 +56,13 @@ test-kernels: ## Test the policies in the newest kernel of each series that has 
 	@KERNELS=all scripts/test kernels
 
 soak: ## Run policies in live kernels under loads that disturb them: out/soak/soak.md
-	@scripts/soak
+	@lab/soak/run
 
 bench: ## Run all benchmarks (recording: as root); print times and their ratio to the baseline or the last run
-	@scripts/bench
+	@lab/bench/run
 
 play-and-sim: ## Play workloads in virtual machines, simulate them, compare: out/play-and-sim/table.md
-	@scripts/play-and-sim
+	@lab/play-and-sim/run
 
 lint: ## Formats and lints only
 	@scripts/test format shell python clippy
@@ -71,7 +71,7 @@ fmt: ## Format Rust, C, Ipanema and Python sources
 	@scripts/need rust cc elf
 	@scripts/need linters
 	cargo fmt --all
-	find runtime experiments crates/ipanema/tests/native -name '*.[ch]' -exec out/tools/linters/clang_format/data/bin/clang-format -i {} +
+	find runtime lab crates/ipanema/tests/native -name '*.[ch]' -exec out/tools/linters/clang_format/data/bin/clang-format -i {} +
 	out/tools/linters/bin/ruff check --quiet --fix
 	out/tools/linters/bin/ruff format --quiet
 	cargo run --locked --quiet -p hearth-sched -- fmt policies/*.ipa

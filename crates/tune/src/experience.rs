@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// The experience that is part of Hearth, by model: the programs of the suite. `scripts/study` computes it.
+/// The experience that is part of Hearth, by model: the programs of the suite. `hearth study learn` computes it.
 const BUILT_IN: [(&str, &[u8]); 2] = [
     ("family", include_bytes!("../data/family.json.zst")),
     ("warm", include_bytes!("../data/warm.json.zst")),

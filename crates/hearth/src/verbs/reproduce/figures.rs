@@ -21,7 +21,7 @@ struct Comparison {
 }
 
 const NEST: [&str; 4] = ["xeon-6130-2s", "xeon-6130-4s", "xeon-5218", "xeon-e7-8870v4"];
-/// The E7 with Linux 5.4, as experiments/claims/fewer-cores.toml has it.
+/// The E7 with Linux 5.4, as crates/study/claims/fewer-cores.toml has it.
 const E7_OF_5_4: &str = "xeon-e7-8870v4:frequency.schedutil.invariant_khz=0";
 /// The recorded configuration scripts.
 const SCRIPTS: [(&str, &str); 5] = [
