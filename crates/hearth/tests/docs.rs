@@ -48,10 +48,7 @@ fn the_tutorials_policies_are_sound() {
 
 #[test]
 fn links_are_not_broken() {
-    let mut pages: Vec<PathBuf> = pages("docs/src").collect();
-    if root().join("docs/src/data").exists() {
-        pages.extend(self::pages("docs/src/data"));
-    }
+    let mut pages: Vec<PathBuf> = pages().collect();
     pages.extend(["README.md", "CONTRIBUTING.md", "LICENSE.md"].map(|page| root().join(page)));
     let mut broken = Vec::new();
     for page in &pages {
@@ -81,7 +78,7 @@ fn contents() -> BTreeSet<PathBuf> {
 
 #[test]
 fn every_page_is_in_the_table_of_contents() {
-    let pages: BTreeSet<PathBuf> = pages("docs/src").collect();
+    let pages: BTreeSet<PathBuf> = pages().collect();
     assert_eq!(pages, contents(), "the pages (left), and those in docs/mkdocs.yml (right)");
 }
 
@@ -92,9 +89,9 @@ fn the_book_is_short() {
     assert!(sum < 45_000, "{sum} words");
 }
 
-/// The pages in a folder.
-fn pages(folder: &str) -> impl Iterator<Item = PathBuf> {
-    let folder = fs::read_dir(root().join(folder)).expect("the book");
+/// The pages in docs/src.
+fn pages() -> impl Iterator<Item = PathBuf> {
+    let folder = fs::read_dir(root().join("docs/src")).expect("the book");
     folder
         .map(|entry| entry.expect("a page").path())
         .filter(|path| path.extension().is_some_and(|e| e == "md"))
