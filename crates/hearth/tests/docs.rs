@@ -49,7 +49,9 @@ fn the_tutorials_policies_are_sound() {
 #[test]
 fn links_are_not_broken() {
     let mut pages: Vec<PathBuf> = pages().collect();
-    pages.extend(["README.md", "CONTRIBUTING.md", "LICENSE.md", "runtime/bpf/README.md"].map(|page| root().join(page)));
+    pages.extend(
+        ["README.md", "CONTRIBUTING.md", "LICENSE.md", "runtime/bpf/README.md"].map(|page| root().join(page)),
+    );
     let mut broken = Vec::new();
     for page in &pages {
         for link in links(&read(page)) {
