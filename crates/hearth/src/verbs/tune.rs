@@ -90,7 +90,7 @@ pub struct Args {
     #[command(flatten, next_help_heading = SEARCH)]
     jobs: Jobs,
 
-    /// Run COMMAND so many times under the kernel's scheduler and under the winner, in turn, before recommending it. Needs root
+    /// Run COMMAND this many times under the kernel's scheduler and under the winner, in turn, before recommending it. Needs root
     /// and a kernel with sched_ext
     #[arg(long, value_name = "RUNS", requires = "command", value_parser = clap::value_parser!(u16).range(2..), help_heading = "Live")]
     live: Option<u16>,
