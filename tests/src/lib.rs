@@ -23,7 +23,8 @@ pub fn skip(why: &str) {
     assert!(std::env::var("CI").as_deref() != Ok("true"), "{test} did not run: {why}");
     eprintln!("skipped: {test}: {why}");
     if let Some(file) = std::env::var_os("HEARTH_SKIPPED") {
-        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(file).expect("the list of skips");
+        let mut file =
+            std::fs::OpenOptions::new().create(true).append(true).open(file).expect("the list of skips");
         writeln!(file, "{test}: {why}").expect("the list of skips");
     }
 }
