@@ -1,3 +1,4 @@
 //! Tests of the whole.
 
+mod colours;
 mod differential;

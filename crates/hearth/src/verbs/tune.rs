@@ -13,7 +13,7 @@ use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, names};
 use hearth_sim::World;
 use hearth_study::statistics::Change;
-use hearth_tune::{Experience, Goal, Method, Plan, Recommendation, Rival, tune};
+use hearth_study::tune::{Experience, Goal, Method, Plan, Recommendation, Rival, tune};
 use hearth_workload::Workload;
 use serde::Serialize;
 use std::path::PathBuf;

@@ -3,7 +3,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::verbs::query;
 use hearth_machine::Machine;
-use hearth_playground::{Document, OpenError, Playground, Start};
+use hearth_view::playground::{Document, OpenError, Playground, Start};
 use hearth_trace::Store;
 use hearth_trace::tiles::Index;
 use hearth_view::server::{BrowserPage, Server, View, Viewed};

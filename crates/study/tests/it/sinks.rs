@@ -3,7 +3,7 @@
 use hearth_sim::{Job, NOISE, World};
 use hearth_study::{Keep, Matrix, Selection};
 use hearth_trace::{Event, Store, Trace, TraceHash};
-use hearth_view::report::TimelinePanel;
+use hearth_report::page::TimelinePanel;
 use hearth_workload::Workload;
 
 fn matrix(policies: &[&str], runs: u64) -> Matrix {

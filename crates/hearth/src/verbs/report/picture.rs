@@ -3,7 +3,7 @@
 use super::summary::origin;
 use crate::failure::Failure;
 use crate::output;
-use hearth_analysis::plot::{Run, png, svg};
+use hearth_report::analysis::plot::{Run, png, svg};
 use hearth_study::measure::Measured;
 use hearth_trace::Source;
 use std::path::Path;

@@ -3,7 +3,7 @@
 use super::words;
 use hearth_study::reproduction::{Reproduction, SettingResult};
 use hearth_study::statistics::{Change, saving, speedup};
-use hearth_view::claims::{Bar, Bars, Curve, Drawing, Figure};
+use hearth_report::claims::{Bar, Bars, Curve, Drawing, Figure};
 
 /// A policy under a governor.
 type Side = (&'static str, &'static str);

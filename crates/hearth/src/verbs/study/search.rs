@@ -3,7 +3,7 @@ use crate::output::{self, Document};
 use crate::table::{Column, table};
 use hearth_features::{Model, NAMES};
 use hearth_study::sweep::read;
-use hearth_tune::{Experience, Found, Method, Replay, replay};
+use hearth_study::tune::{Experience, Found, Method, Replay, replay};
 use serde::Serialize;
 use std::path::PathBuf;
 
