@@ -2,9 +2,9 @@
 
 use crate::statistics::{Change, Sample, across, mean_of, number, saving, speedup};
 use crate::{Provenance, Verdict};
+use hearth_report::page;
 use hearth_sim::Outcome;
 use hearth_trace::{Latency, Summary};
-use hearth_report::page;
 use hearth_workload::Workload;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -121,11 +121,7 @@ impl Setting {
     }
 
     pub(crate) fn page(&self) -> page::Setting {
-        page::Setting {
-            machine: self.machine.clone(),
-            governor: self.governor.clone(),
-            policy: self.label(),
-        }
+        page::Setting { machine: self.machine.clone(), governor: self.governor.clone(), policy: self.label() }
     }
 }
 

@@ -60,7 +60,8 @@ impl Args {
 /// Answers the viewer's queries, which read only this trace. `None`: SQL cannot name the trace's path.
 pub fn of_viewer(trace: &Path) -> Option<Sql> {
     let folder = std::fs::canonicalize(trace).ok()?;
-    let fields = [("views", hearth_report::analysis::sql_views(&folder)?), ("folder", folder.to_str()?.into())];
+    let fields =
+        [("views", hearth_report::analysis::sql_views(&folder)?), ("folder", folder.to_str()?.into())];
     let request = fields.into_iter().chain([("format", "page".into())]);
     let python = python();
     Some(Sql {

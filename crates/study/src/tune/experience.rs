@@ -1,9 +1,9 @@
 //! How the products did on other applications.
 
+use crate::sweep::Row;
 use crate::tune::pool::{Pool, space};
 use crate::tune::{Error, search::Learned};
 use hearth_features::Model;
-use crate::sweep::Row;
 use hearth_workload::{Profile, Workload};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,13 +1,13 @@
 //! The search with simulations: the best product for a workload on a machine.
 
+use crate::NOTICEABLE;
+use crate::statistics::{Change, Sample, saving, speedup};
 use crate::tune::pool::Pool;
 use crate::tune::{Error, Experience, Method, Search};
 use hearth_features::{Model, Product};
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load};
 use hearth_sim::{Job, NOISE, Native, Outcome, SimError, World, run_within};
-use crate::NOTICEABLE;
-use crate::statistics::{Change, Sample, saving, speedup};
 use hearth_workload::{Profile, Workload};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -126,7 +126,8 @@ const PATIENCE: f64 = 20.0;
 /// If a policy cannot be compiled, or the baseline does not complete the workload.
 pub fn tune(plan: &Plan, done: &(dyn Fn() + Sync)) -> Result<Recommendation, Error> {
     let products = plan.model.products().into_iter().filter(|product| (plan.allowed)(product));
-    let pool = Pool::from_names(&crate::tune::pool::space(plan.model), products.map(|product| product.name()));
+    let pool =
+        Pool::from_names(&crate::tune::pool::space(plan.model), products.map(|product| product.name()));
     let profile = plan.workload.profile();
     let learned = plan
         .experience

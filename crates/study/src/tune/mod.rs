@@ -16,11 +16,10 @@ mod pool;
 mod replay;
 mod search;
 
-
 pub use error::Error;
 pub use experience::{Application, Experience};
+pub use find::{Goal, Plan, Recommendation, Rival, tune};
 pub use forest::importance;
 pub use pool::{Distance, Pool, space};
 pub use replay::{Found, Replay, replay};
 pub use search::{Method, Search};
-pub use find::{Goal, Plan, Recommendation, Rival, tune};

@@ -1,7 +1,7 @@
 //! The products that a search chooses from.
 
-use hearth_features::Model;
 use crate::methodology::{Slot, Space};
+use hearth_features::Model;
 
 /// Products, each with the number of its feature in each slot.
 #[derive(Clone, Debug)]

@@ -1,10 +1,10 @@
 //! Searches in a table of all runs: how far from the best product a method ends.
 
+use crate::statistics::Sample;
+use crate::sweep::Row;
 use crate::tune::pool::{Pool, space};
 use crate::tune::{Error, Experience, Method, Search};
 use hearth_features::Model;
-use crate::statistics::Sample;
-use crate::sweep::Row;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,12 +1,12 @@
 //! The JavaScript engine that runs the viewer's drawing code, and the functions that it offers to the code.
 
+use crate::page;
 use crate::picture::drawing::Image;
 use crate::picture::font::Fonts;
 use crate::picture::{Answer, Error, png};
+use crate::server::Local;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use crate::page;
-use crate::server::Local;
 use rquickjs::prelude::{List, Opt};
 use rquickjs::{
     ArrayBuffer, CatchResultExt, Context, Ctx, Exception, Function, Object, Promise, Runtime, Value,

@@ -11,8 +11,8 @@ mod png;
 
 pub use drawing::Drawing;
 
-use engine::Engine;
 use crate::server::Local;
+use engine::Engine;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, thiserror::Error)]

@@ -6,8 +6,11 @@ use crate::playground::document::{self, Document, MOST_BYTES, OpenError, SaveErr
 use crate::playground::jobs::{Jobs, Kind};
 use crate::playground::proof::{self, Progress, Prover};
 use crate::playground::runs::Runs;
-use crate::playground::simulate::{MOST_TIME, Named, OPENED, Plan, Wanted, failed, refused, rejected, superseded};
+use crate::playground::simulate::{
+    MOST_TIME, Named, OPENED, Plan, Wanted, failed, refused, rejected, superseded,
+};
 use crate::playground::verdict::{self, verdict};
+use crate::server::{Refusal, Turns, View, below, file};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -20,7 +23,6 @@ use hearth_ipanema::syntax::token::KEYWORDS;
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Policy, Settings, names};
 use hearth_study::catalogue;
-use crate::server::{Refusal, Turns, View, below, file};
 use hearth_workload::Workload;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -4,9 +4,9 @@
 use crate::playground::check::utf16;
 use crate::playground::document::Document;
 use crate::playground::simulate::refused;
+use crate::server::Refusal;
 use hearth_ipanema::{SourceId, syntax};
 use hearth_lsp::ask;
-use crate::server::Refusal;
 use serde::Serialize;
 
 #[derive(Serialize)]

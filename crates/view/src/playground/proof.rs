@@ -115,7 +115,8 @@ mod tests {
     #[test]
     fn what_is_refuted_is_not_called_proved() {
         let policy = hearth_policy::load("ule").unwrap();
-        let explored = crate::playground::verdict::verdict(&policy, &Settings::default(), &AtomicBool::new(false));
+        let explored =
+            crate::playground::verdict::verdict(&policy, &Settings::default(), &AtomicBool::new(false));
         let explored = explored.unwrap().unwrap();
         // A report of which everything holds.
         let obligations = theorems(policy.ir(), &[]).obligations.into_iter().map(|obligation| {

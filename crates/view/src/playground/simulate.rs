@@ -3,13 +3,13 @@
 use crate::playground::document::Document;
 use crate::playground::jobs::Deadline;
 use crate::playground::runs::Run;
+use crate::server::{Refusal, View, Viewed, viewer};
 use axum::http::StatusCode;
 use hearth_ipanema::builtin;
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Policy, Settings};
 use hearth_sim::{Job, NOISE, Native, Outcome, SimError, World, run_until};
 use hearth_trace::{Event, Sink, Trace};
-use crate::server::{Refusal, View, Viewed, viewer};
 use hearth_workload::Workload;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,9 +1,9 @@
 //! Figures of the papers, from the settings that the claims simulate. A setting that no claim needs is missing.
 
 use super::words;
+use hearth_report::claims::{Bar, Bars, Curve, Drawing, Figure};
 use hearth_study::reproduction::{Reproduction, SettingResult};
 use hearth_study::statistics::{Change, saving, speedup};
-use hearth_report::claims::{Bar, Bars, Curve, Drawing, Figure};
 
 /// A policy under a governor.
 type Side = (&'static str, &'static str);

@@ -2,12 +2,12 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::table::{Column, number, percent, table};
 use hearth_features::Model;
+use hearth_report::study;
 use hearth_study::methodology::{
     Effect, Feature, Finding, Method, Scheduler, Slot, Space, Standing, Verdict, findings,
 };
 use hearth_study::sweep::read;
 use hearth_study::tune::{Pool, importance};
-use hearth_report::study;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeSet;

@@ -15,7 +15,7 @@
 //! Source: `include/linux/ring_buffer.h` and `kernel/trace/ring_buffer.c` of Linux 6.18. No input causes a panic or an
 //! endless loop.
 
-use crate::format::{Field, Format};
+use crate::ftrace::format::{Field, Format};
 
 /// Layout of a page, from the kernel's `events/header_page`.
 #[derive(Clone, Debug, PartialEq, Eq)]

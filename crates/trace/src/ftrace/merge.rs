@@ -1,8 +1,8 @@
 //! Merging the ring-buffer pages of all cores into one stream of events in order of time.
 
-use crate::decode::Decoder;
-use crate::event::Item;
-use crate::page::{self, Layout, Missed, Page, Record};
+use crate::ftrace::decode::Decoder;
+use crate::ftrace::event::Item;
+use crate::ftrace::page::{self, Layout, Missed, Page, Record};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 

@@ -1,8 +1,8 @@
 //! The table of threads: pids, names and the process tree.
 
 use super::{Assembler, Scope};
-use crate::names::Names;
-use hearth_trace::{CoreId, IDLE, Kind, Sink, ThreadInfo, Tid, Time};
+use crate::ftrace::names::Names;
+use crate::{CoreId, IDLE, Kind, Sink, ThreadInfo, Tid, Time};
 
 /// Maximum length of a thread's name in the kernel.
 const COMM_BYTES: usize = 15;

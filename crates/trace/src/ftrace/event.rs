@@ -1,6 +1,6 @@
 //! The kernel's scheduling events, whatever their source.
 
-use hearth_trace::Stop;
+use crate::Stop;
 
 /// A kernel event. Threads are kernel `pid`s (0: the idle thread), cores are kernel CPU numbers. An empty name is
 /// unknown.

@@ -1,8 +1,8 @@
 //! The command has `pid` 100; threads outside it have small ones.
 
 use super::*;
-use hearth_trace::Event;
-use hearth_trace::{CoreInfo, Trace};
+use crate::Event;
+use crate::{CoreInfo, Trace};
 
 /// The command.
 const ROOT: i32 = 100;

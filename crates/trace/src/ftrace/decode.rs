@@ -1,8 +1,8 @@
 //! Decoding kernel events by the kernel's own description of them.
 
-use crate::event::{EventKind, KernelEvent};
-use crate::format::{Field, Format};
-use crate::state::States;
+use crate::ftrace::event::{EventKind, KernelEvent};
+use crate::ftrace::format::{Field, Format};
+use crate::ftrace::state::States;
 
 /// The recorded events: folder in tracefs, and whether recording needs the event.
 pub const EVENTS: [(&str, bool); 10] = [

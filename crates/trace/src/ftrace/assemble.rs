@@ -15,10 +15,10 @@
 mod running;
 mod threads;
 
-use crate::event::{Decision, EventKind, KernelEvent};
-use crate::names::Names;
-use crate::window::{Finished, Window};
-use hearth_trace::{CoreId, Header, IDLE, Kind, Sink, Stop, Tid, Time, Waker};
+use crate::ftrace::event::{Decision, EventKind, KernelEvent};
+use crate::ftrace::names::Names;
+use crate::ftrace::window::{Finished, Window};
+use crate::{CoreId, Header, IDLE, Kind, Sink, Stop, Tid, Time, Waker};
 use std::collections::HashMap;
 use threads::{Thread, describe};
 

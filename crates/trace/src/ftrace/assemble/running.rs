@@ -2,7 +2,7 @@
 
 use super::threads::Life;
 use super::{Assembler, Attempt, LastWakeup, Scope};
-use hearth_trace::{CoreId, Event, IDLE, Kind, Sink, Stop, Tid, Time, Waker};
+use crate::{CoreId, Event, IDLE, Kind, Sink, Stop, Tid, Time, Waker};
 
 impl<S: Sink> Assembler<S> {
     /// Takes note that the thread with this `pid` is running on the core. If the last switch was to another thread,

@@ -3,7 +3,7 @@
 //! A ready thread starts on the core in whose run queue it is. If it starts on another, a `sched_migrate_task` event is
 //! missing: a migration is inserted right before the switch.
 
-use hearth_trace::{CoreId, Event, IDLE, Kind, Stop, Tid};
+use crate::{CoreId, Event, IDLE, Kind, Stop, Tid};
 use std::collections::HashMap;
 
 /// The core in whose run queue each ready thread is.
@@ -38,7 +38,7 @@ impl Queues {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hearth_trace::Waker;
+    use crate::Waker;
 
     fn at(time: u64, core: CoreId, kind: Kind) -> Event {
         Event { time, core, kind }

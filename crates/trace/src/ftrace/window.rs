@@ -1,8 +1,8 @@
 //! The window of recent events that may still change: late events are inserted, switches and wake-ups corrected, and
 //! events after the last exit dropped. Older events go to the sink, so that memory use is bounded.
 
-use crate::queues::Queues;
-use hearth_trace::{CoreId, Event, Kind, Sink, ThreadInfo, Tid, Time, Waker};
+use crate::ftrace::queues::Queues;
+use crate::{CoreId, Event, Kind, Sink, ThreadInfo, Tid, Time, Waker};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Length of the window in ns of the trace. Later corrections apply where they are detected.

@@ -1,6 +1,6 @@
 //! `prev_state` of `sched_switch`: why a thread stopped running.
 
-use hearth_trace::Stop;
+use crate::Stop;
 
 /// State bits of one kernel: one bit for each way of sleeping, two for dead threads. A bit above all of these means
 /// "preempted while runnable" (printed as `R+`).
@@ -60,7 +60,7 @@ pub fn stop_of_letters(state: &str) -> Option<Stop> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::Format;
+    use crate::ftrace::format::Format;
 
     /// The table of Linux 4.14 to 6.18.
     const PRINT: &str = "print fmt: \"\", __print_flags(REC->prev_state & 0xff, \"|\", \
