@@ -34,7 +34,7 @@ def run(*arguments, python=sys.executable):
 
 
 def queries():
-    """Pairs of (the fields of the report that it must equal, SQL): the queries of metrics.sql, then those of the page."""
+    """Pairs of (fields of the report that it must equal, SQL): the queries of metrics.sql, then those of the page."""
     metrics = (ROOT / "python/metrics.sql").read_text(encoding="utf-8")
     page = (ROOT / "docs/src/query.md").read_text(encoding="utf-8")
     return re.findall(r"^-- = (.*?)\n(.*?);$", metrics, re.DOTALL | re.MULTILINE) + [

@@ -41,6 +41,7 @@ fn nest_keeps_its_invariants() {
 
 /// CFS does not conserve work, but its threads get their turns.
 #[test]
+#[ignore = "minutes: make test-all"]
 fn nobody_waits_for_ever_on_a_core_of_cfs() {
     let report = proved(&policy("cfs"), &[Property::Waiting]);
     for about in ["ready", "events"] {
