@@ -23,7 +23,8 @@ pub fn skip(why: &str) {
     assert!(std::env::var("CI").as_deref() != Ok("true"), "{test} did not run: {why}");
     eprintln!("skipped: {test}: {why}");
     if let Some(file) = std::env::var_os("HEARTH_SKIPPED") {
-        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(file).expect("the list of skips");
+        let mut file =
+            std::fs::OpenOptions::new().create(true).append(true).open(file).expect("the list of skips");
         writeln!(file, "{test}: {why}").expect("the list of skips");
     }
 }
@@ -55,4 +56,15 @@ pub fn packages(name: &str) -> Option<std::path::PathBuf> {
 /// The root of the repository.
 pub fn root() -> &'static std::path::Path {
     std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is a folder of the repository")
+}
+
+/// Compares `text` with the golden file `path` of the repository. `SNAPSHOTS=overwrite` rewrites the file.
+///
+/// # Panics
+///
+/// If they differ, or the file is missing or not UTF-8.
+#[track_caller]
+pub fn golden(path: impl AsRef<std::path::Path>, text: &str) {
+    let expected = snapbox::Data::read_from(&root().join(path), None).raw();
+    snapbox::assert_data_eq!(snapbox::Data::text(text).raw(), expected);
 }

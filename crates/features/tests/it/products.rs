@@ -6,7 +6,6 @@ use hearth_policy::{Settings, load};
 use hearth_sim::{Job, Native, World, run};
 use hearth_trace::{Event, Trace};
 use hearth_workload::Workload;
-use std::path::Path;
 
 #[test]
 fn the_compiler_gives_products_the_names_of_the_model() {
@@ -60,16 +59,9 @@ fn sample_simulates(model: &str, step: usize) {
     }
 }
 
-/// `BLESS=1` writes the page.
 #[test]
 fn the_page_shows_the_stored_verdicts() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/data/features.md");
-    let page = page();
-    if std::env::var_os("BLESS").is_some() {
-        return std::fs::write(path, page).unwrap();
-    }
-    let stored = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(stored == page, "run BLESS=1 cargo test -p hearth-features --test products");
+    hearth_tests::golden("docs/src/data/features.md", &page());
 }
 
 #[test]

@@ -67,26 +67,19 @@ fn links_are_not_broken() {
     assert!(broken.is_empty(), "broken links:\n  {}", broken.join("\n  "));
 }
 
-/// docs/src/data/help.md contains the complete help and the built-in items. `TRYCMD=overwrite` rewrites it.
+/// docs/src/data/help.md contains the complete help and the built-in items.
 #[test]
 fn the_help_page_is_what_hearth_prints() {
     let mut page = String::from(
         "# Complete help\n\n*Reference: the help of every command, and the built-in machines, policies and \
-         workloads, as `hearth` prints them.*\n\nThis page is generated: `TRYCMD=overwrite cargo test --test docs`. \
+         workloads, as `hearth` prints them.*\n\nThis page is generated: `SNAPSHOTS=overwrite cargo test -p hearth-sched docs`. \
          [Commands](../commands.md) has examples.\n",
     );
     add_help(&mut page, &[]);
     for what in ["machines", "policies", "workloads"] {
         add_output(&mut page, &["list", what], &["list", what]);
     }
-    let path = root().join("docs/src/data/help.md");
-    if std::env::var("TRYCMD").is_ok_and(|value| value == "overwrite") {
-        fs::write(&path, &page).expect("the page");
-    }
-    assert!(
-        read(&path) == page,
-        "docs/src/data/help.md is out of date: TRYCMD=overwrite cargo test --test docs"
-    );
+    hearth_tests::golden("docs/src/data/help.md", &page);
 }
 
 /// Adds the help of a command, then that of each of its subcommands.

@@ -6,10 +6,9 @@ use std::fs;
 use std::path::Path;
 
 const COMMANDS: &str = include_str!("messages.txt");
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/data/messages.md");
 const HEAD: &str = "# Bad input, message by message
 
-*Evidence: what `hearth` says to bad input. The status follows the message. `BLESS=1 cargo test --workspace --test cli messages` renews this page.*
+*Evidence: what `hearth` says to bad input. The status follows the message. `SNAPSHOTS=overwrite cargo test -p hearth-sched messages` renews this page.*
 
 The files are: `t.trace` of a simulation, `cut.trace` without one of its files, `mine.ipa`, which is sound, an `empty` file, and others with the
 errors that the messages tell.
@@ -76,9 +75,5 @@ fn messages() {
             let _ = write!(page, "\n```text\n$ {line}\n{}\n[{status}]\n```\n", said.join("\n"));
         }
     }
-    if std::env::var_os("BLESS").is_some() {
-        return fs::write(PAGE, page).expect("the page");
-    }
-    let stored = fs::read_to_string(PAGE).expect("the page");
-    assert!(stored == page, "if this is intended, run it with BLESS=1 and review the changes of {PAGE}");
+    hearth_tests::golden("docs/src/data/messages.md", &page);
 }

@@ -8,15 +8,10 @@ fn printed(args: &[&str]) -> String {
     crate::printed(folder().path(), args)
 }
 
-/// `UPDATE=1` rewrites the golden file.
 #[test]
 fn the_mutants_of_a_policy() {
-    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/smove.mutants");
-    let now = printed(&["mutate", "smove", "--own", "--list"]);
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(golden, &now).expect("the golden file");
-    }
-    assert_eq!(now, std::fs::read_to_string(golden).expect("the golden file"));
+    let mutants = printed(&["mutate", "smove", "--own", "--list"]);
+    hearth_tests::golden("crates/hearth/tests/golden/smove.mutants", &mutants);
 }
 
 const ULE: [&str; 5] = ["mutate", "ule-cwc", "--own", "--max-states", "2000"];
