@@ -18,6 +18,7 @@ mod report;
 mod run;
 pub mod theory;
 mod why3;
+mod whyml;
 mod words;
 
 pub use code::{CodeFunction, CodeOptions, CodeReport, prove_c, prove_code, prove_runtime};
