@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build arm64 web bpf wheel vscode install deb tarball release test test-packages test-kernels bench soak play-and-sim lint fmt docs clean
+.PHONY: help demo build arm64 web bpf wheel vscode install deb tarball release check test test-all test-packages bench soak play-and-sim fmt docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,7 +18,7 @@ build: ## Build the hearth binary: target/release/hearth
 arm64: ## Cross-build hearth for 64-bit Arm, on Debian: target/aarch64-unknown-linux-gnu/release/hearth
 	@scripts/arm64
 
-web: ## Build the pages that the hearth binary embeds, after changes in web/: crates/view/page
+web: ## Build the pages that the hearth binary embeds, after changes in web/: web/page
 	@scripts/web
 
 bpf: ## Compile the built-in policies and the recorder for the kernel: target/bpf/NAME.bpf.o
@@ -49,29 +49,29 @@ release: ## Build all packages of a tagged version, and their checksums: out/rel
 test-packages: ## Install the Debian package in bare roots of Debian 12 and 13, and use it (as root)
 	@scripts/test-packages
 
-test: ## Everything that CI checks: formats, lints, tests, policies in a live kernel, licences
+check: ## Formats, lints and unit tests: three minutes
+	@scripts/test format c shell python clippy unit
+
+test: ## What CI checks: lints, tests, proofs, policies in a live kernel, the pages in a browser: 15 minutes
 	@scripts/test
 
-test-kernels: ## Test the policies in the newest kernel of each series that has sched_ext
-	@KERNELS=all scripts/test kernels
+test-all: ## Everything, with more inputs, policies and kernels: two hours
+	@scripts/test --all
 
 soak: ## Run policies in live kernels under loads that disturb them: out/soak/soak.md
-	@scripts/soak
+	@lab/soak/run
 
 bench: ## Run all benchmarks (recording: as root); print times and their ratio to the baseline or the last run
-	@scripts/bench
+	@lab/bench/run
 
 play-and-sim: ## Play workloads in virtual machines, simulate them, compare: out/play-and-sim/table.md
-	@scripts/play-and-sim
-
-lint: ## Formats and lints only
-	@scripts/test format shell python clippy
+	@lab/play-and-sim/run
 
 fmt: ## Format Rust, C, Ipanema and Python sources
 	@scripts/need rust cc elf
 	@scripts/need linters
 	cargo fmt --all
-	find runtime experiments crates/ipanema/tests/native -name '*.[ch]' -exec out/tools/linters/clang_format/data/bin/clang-format -i {} +
+	find runtime lab crates/ipanema/tests/native -name '*.[ch]' -exec out/tools/linters/clang_format/data/bin/clang-format -i {} +
 	out/tools/linters/bin/ruff check --quiet --fix
 	out/tools/linters/bin/ruff format --quiet
 	cargo run --locked --quiet -p hearth-sched -- fmt policies/*.ipa

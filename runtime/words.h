@@ -2,7 +2,7 @@
 /*
  * SaaKM: the shared words that tell where threads are, and how concurrent operations change them.
  *
- * runtime/bpf runs this code in the kernel. crates/explore runs the same code in every order of a
+ * runtime/bpf runs this code in the kernel. tests/explore runs the same code in every order of a
  * few concurrent operations, with weak memory. Nothing else writes these words.
  *
  * - The place of a thread (`where`): its state, queue and core.

@@ -1,5 +1,5 @@
 // node build.mjs [--to DIR]  the pages: {index.html,view.js,view.css}, playground.{html,js,css}, report.{js,css} and picture.js, by
-//                            default in crates/view/page
+//                            default in web/page
 // node build.mjs --tests     tests, mock server, benchmark and pictures of the book, for Node: out/
 import { build } from "esbuild";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { resolve } from "node:path";
 
 const tests = process.argv.includes("--tests");
 const named = process.argv.indexOf("--to") + 1;
-const to = named ? resolve(process.argv[named]) : tests ? "out" : "../crates/view/page";
+const to = named ? resolve(process.argv[named]) : tests ? "out" : "page";
 // Paths are relative to this folder.
 process.chdir(import.meta.dirname);
 rmSync(to, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// The grammar of Ipanema for tree-sitter, after the one in docs/src/ipanema.md. The compiler's parser is the authority:
+// The grammar of Ipanema for tree-sitter, after crates/ipanema/grammar.ebnf. The compiler's parser is the authority:
 // this one also accepts some texts that the compiler rejects.
 
 const EVENTS = [

@@ -1,4 +1,4 @@
-"""Tests that every query of docs/src/query.md runs, and that queries for metrics agree with `hearth report`.
+"""Tests that every query of docs/src/query.md runs, and that those of metrics.sql agree with `hearth report`.
 
 HEARTH names the program to test. Needs the module duckdb.
 """
@@ -34,9 +34,12 @@ def run(*arguments, python=sys.executable):
 
 
 def queries():
-    """Pairs of (the fields of the report that it must equal, SQL), one for each SQL block of the page."""
-    text = (ROOT / "docs/src/query.md").read_text(encoding="utf-8")
-    return re.findall(r"(?:<!-- = (.*?) -->\n)?```sql\n(.*?)```", text, re.DOTALL)
+    """Pairs of (the fields of the report that it must equal, SQL): the queries of metrics.sql, then those of the page."""
+    metrics = (ROOT / "python/metrics.sql").read_text(encoding="utf-8")
+    page = (ROOT / "docs/src/query.md").read_text(encoding="utf-8")
+    return re.findall(r"^-- = (.*?)\n(.*?);$", metrics, re.DOTALL | re.MULTILINE) + [
+        ("", sql) for sql in re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    ]
 
 
 def look_up(summary, path):

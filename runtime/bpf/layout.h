@@ -7,7 +7,7 @@
  * Addresses are offsets from the start of the arena. They are fixed for the largest machine, so
  * that no address has to be stored. Untouched pages take no memory.
  *
- * docs/src/thread-state.md lists the writers of each shared word and the order of their writes.
+ * README.md lists the writers of each shared word and the order of their writes.
  */
 #ifndef SAAKM_LAYOUT_H
 #define SAAKM_LAYOUT_H

@@ -7,7 +7,7 @@
  * of the runtime and of the policy afterwards. Cores and sets of cores are logged by difference: a
  * record is written only if something has changed since the last one.
  *
- * layout.h defines the records; crates/scx/src/log reads them; docs/src/conformance.md explains it.
+ * layout.h defines the records; crates/scx/src/log reads them; docs/src/results.md (Conformance) explains it.
  */
 #ifndef SAAKM_LOG_H
 #define SAAKM_LOG_H

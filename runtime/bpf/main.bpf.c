@@ -11,7 +11,7 @@
  * queue; DSQs follow it. If they differ (a thread was moved, and its entry is still in the old
  * DSQ), the next core that reaches the entry moves it.
  *
- * docs/src/thread-state.md explains the states, the writers of each word, and the open races.
+ * README.md explains the states, the writers of each word, and the open races.
  */
 #include "saakm.h"
 

@@ -6,7 +6,7 @@
  * must do: move DSQ entries, start timers, preempt cores. The caller of the handler does that
  * afterwards. A handler itself kicks only what words.h kicks.
  *
- * Handlers of several cores run concurrently and without a lock. docs/src/thread-state.md lists the
+ * Handlers of several cores run concurrently and without a lock. README.md lists the
  * shared words and how each is written.
  */
 #ifndef SAAKM_BPF_H

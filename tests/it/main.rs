@@ -1,3 +1,5 @@
 //! Tests of the whole.
 
+mod architecture;
+mod colours;
 mod differential;

@@ -1,6 +1,6 @@
 // node out/pictures/main.js HEARTH LIST.json RUNS TO [NAME...]: takes the book's pictures again.
 // LIST says for each picture: the traces or the report (below RUNS) or the playground's policy (beside LIST), the size, and for
-// the viewer the fragment of the URL that holds the view and the place of the pointer. scripts/pictures calls this.
+// the viewer the fragment of the URL that holds the view and the place of the pointer.
 
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -24,7 +24,7 @@ interface Picture {
 
 const [hearth, list, traces, to, ...only] = process.argv.slice(2);
 if (!hearth || !list || !traces || !to) {
-  console.error("error: arguments are missing\n  help: run scripts/pictures");
+  console.error("usage: main.js HEARTH LIST.json TRACES OUT [PICTURE...]");
   process.exit(2);
 }
 const all = JSON.parse(readFileSync(list, "utf8")) as Picture[];

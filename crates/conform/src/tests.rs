@@ -459,7 +459,7 @@ fn modified_decisions_disagree() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(hearth_tests::cases(75, 1200)))]
 
     /// Any log gives an error or a report, never a panic or undefined behaviour.
     #[test]

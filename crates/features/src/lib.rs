@@ -16,7 +16,6 @@
 //! ```
 
 mod model;
-mod page;
 mod rules;
 mod stored;
 pub mod uvl;
@@ -26,8 +25,7 @@ use hearth_ipanema::SourceId;
 use hearth_ipanema::builtin;
 use hearth_ipanema::syntax::parse;
 pub use model::{Model, ModelError, NAMES, Product, Slot};
-pub use page::{page, when};
-pub use rules::{Rule, Rules};
+pub use rules::{Rule, Rules, when};
 pub use stored::{Stored, Verdicts};
 pub use verdict::{Claim, JudgeError, Judged, Judgement, Verdict, judge};
 

@@ -34,6 +34,13 @@ impl Rule {
     }
 }
 
+/// The condition of a rule, for people: `Load metric nrRun or usedTime; Executor each`.
+pub fn when(rule: &Rule) -> String {
+    let slots = rule.when.iter().map(|(slot, values)| format!("{slot} {}", values.join(" or ")));
+    let text = slots.collect::<Vec<_>>().join("; ");
+    if text.is_empty() { "all products".into() } else { text }
+}
+
 /// For each slot, the values that a set of products has.
 type Values<'m> = Vec<BTreeSet<&'m str>>;
 

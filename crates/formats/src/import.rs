@@ -17,7 +17,7 @@ mod tracing_data;
 use crate::{Error, Notes};
 use collect::{Collected, Collector};
 pub use detect::ImportFormat;
-use hearth_ftrace::{Assembler, Scope};
+use hearth_trace::ftrace::{Assembler, Scope};
 use hearth_trace::{CoreId, CoreInfo, Event, Filter, Header, Method, Recording, Sink, Source, Writer};
 use perfetto::{Found, Ours};
 use std::fs::File;

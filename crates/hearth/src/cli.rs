@@ -84,7 +84,6 @@ verbs! {
         Build: build,
         Prove: prove,
         Modelcheck: modelcheck,
-        Mutate: mutate,
         Conform: conform,
     }
     "Search and compare policies": {
@@ -312,7 +311,7 @@ mod tests {
                 accepted += 1;
             }
         }
-        assert!(accepted > 100, "only {accepted} commands were found");
+        assert!(accepted > 50, "only {accepted} commands were found");
     }
 
     #[test]

@@ -221,10 +221,10 @@ impl From<hearth_features::JudgeError> for Failure {
     }
 }
 
-impl From<hearth_tune::Error> for Failure {
-    fn from(error: hearth_tune::Error) -> Self {
+impl From<hearth_study::tune::Error> for Failure {
+    fn from(error: hearth_study::tune::Error) -> Self {
         match error {
-            hearth_tune::Error::Study(error) => error.into(),
+            hearth_study::tune::Error::Study(error) => error.into(),
             error => Failure::new(error),
         }
     }

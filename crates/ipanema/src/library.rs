@@ -1,5 +1,5 @@
 //! Built-in library: names that every policy may use. The types pass resolves them with this table,
-//! and a test compares the language reference with it.
+//! `hearth list library` prints it, and a test checks that the language reference names each word.
 
 use crate::ir::{CoreField, Event, KeptSet, Level, ThreadField, Type};
 

@@ -18,8 +18,6 @@ pub enum Error {
     Time { name: &'static str, value: Duration, low: Duration, high: Duration },
     #[error("{0} rounds; give 1 to 10000")]
     Rounds(u32),
-    #[error("cannot draw: {0}")]
-    Plot(String),
     /// A machine file cannot express this machine.
     #[error("{0}")]
     Irregular(String),

@@ -5,8 +5,7 @@
 //! - [`detect`]: the machine file of this machine;
 //! - [`turbo`]: how fast cores run together.
 //!
-//! `docs/src/ftl.md` defines the measurement and settling. `docs/src/machines.md` describes machine files and the
-//! sources of the detected values.
+//! `docs/src/machines.md` defines the measurement and settling, and describes machine files.
 
 mod counters;
 pub mod detect;

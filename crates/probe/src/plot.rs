@@ -1,47 +1,34 @@
 //! Plot of the measured curve.
 
-use crate::error::Error;
 use crate::report::{Phase, Point, Quantiles, Report, Unit, Verdict};
-use hearth_base::colour::{Rgb, Theme, table};
-use plotters::coord::Shift;
-use plotters::prelude::*;
+use hearth_base::colour::{Theme, table};
+use hearth_base::svg::{Anchor, Axis, Font, Plane, Svg};
 
-const SIZE: (u32, u32) = (960, 460);
-
-type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+const WIDTH: f64 = 960.0;
+const HEIGHT: f64 = 460.0;
 
 /// Draws the curve as an SVG: the busy loop on the left, the idle time after it on the right. Shows the median over
 /// the rounds and the band from the 10th to the 90th percentile.
-pub fn svg(report: &Report) -> Result<String, Error> {
-    let mut svg = String::new();
-    draw(report, &mut svg).map_err(|error| Error::Plot(error.to_string()))?;
-    Ok(svg)
-}
-
-fn draw(report: &Report, svg: &mut String) -> Result<(), Box<dyn std::error::Error>> {
-    let canvas = SVGBackend::with_string(svg, SIZE).into_drawing_area();
-    canvas.fill(&rgb(theme().paper))?;
+pub fn svg(report: &Report) -> String {
+    let mut svg = Svg::new(WIDTH, HEIGHT, theme().paper);
     let of = match report.source.kind {
         "rate" => "rate of a calibrated loop",
         _ => "APERF/MPERF",
     };
     let title = format!("{}, core {}: {of}, {} rounds", report.model, report.core, report.up.rounds);
-    canvas.draw(&Text::new(title, (16, 14), ("sans-serif", 17).into_font().color(&rgb(theme().ink))))?;
-    let (top, unit) = scale(report);
-    let (left, right) = canvas.margin(44, 8, 8, 14).split_horizontally(SIZE.0 / 2);
-    half(&left, &report.up, &format!("busy loop: {}", said(&report.up)), (top, unit), true)?;
-    half(&right, &report.down, &format!("idle after it: {}", said(&report.down)), (top, unit), false)?;
-    canvas.present()?;
-    Ok(())
+    svg.text([16.0, 20.0], &title, Font { size: 14.0, anchor: Anchor::Start, colour: theme().ink });
+    let y = scale(report);
+    let up = Half { left: 62.0, phase: &report.up, title: "busy loop", x: "ms since the loop began", y };
+    let down =
+        Half { left: 528.0, phase: &report.down, title: "idle after it", x: "ms since the loop ended", y };
+    up.draw(&mut svg);
+    down.draw(&mut svg);
+    svg.finish()
 }
 
 /// Plots are on white paper.
 fn theme() -> &'static Theme {
     &table().light
-}
-
-fn rgb(Rgb(r, g, b): Rgb) -> RGBColor {
-    RGBColor(r, g, b)
 }
 
 /// Upper end and label of the speed axis.
@@ -65,47 +52,43 @@ fn said(phase: &Phase) -> String {
     }
 }
 
-fn half(
-    area: &Canvas<'_>,
-    phase: &Phase,
-    title: &str,
-    (top, unit): (f64, &str),
-    first: bool,
-) -> Result<(), Box<dyn std::error::Error>> {
-    let end = phase.curve.last().map_or(1.0, |point| point.at_ms).max(1.0);
-    let mut chart = ChartBuilder::on(area)
-        .caption(title, ("sans-serif", 15).into_font().color(&rgb(theme().ink)))
-        .margin_right(14)
-        .x_label_area_size(44)
-        .y_label_area_size(if first { 54 } else { 40 })
-        .build_cartesian_2d(0.0..end, 0.0..top)?;
-    chart
-        .configure_mesh()
-        .bold_line_style(rgb(theme().line))
-        .light_line_style(TRANSPARENT)
-        .axis_style(rgb(theme().ink))
-        .x_desc(if first { "ms since the loop began" } else { "ms since the loop ended" })
-        .y_desc(if first { unit } else { "" })
-        .label_style(("sans-serif", 13).into_font().color(&rgb(theme().ink)))
-        .x_label_formatter(&|ms| format!("{ms:.0}"))
-        .y_label_formatter(&|speed| format!("{speed:.1}"))
-        .draw()?;
-    let shown = |speed: f64| if unit == "GHz" { speed / 1e6 } else { speed };
-    for known in stretches(&phase.curve) {
-        let upper = known.iter().map(|(at, speed)| (*at, shown(speed.q90).min(top)));
-        let lower = known.iter().rev().map(|(at, speed)| (*at, shown(speed.q10)));
-        chart.draw_series([Polygon::new(
-            upper.chain(lower).collect::<Vec<_>>(),
-            rgb(theme().accent_soft).filled(),
-        )])?;
-        let median = known.iter().map(|(at, speed)| (*at, shown(speed.median)));
-        chart.draw_series(LineSeries::new(median, rgb(theme().accent).stroke_width(2)))?;
+/// The plot of a phase.
+struct Half<'r> {
+    left: f64,
+    phase: &'r Phase,
+    title: &'r str,
+    x: &'r str,
+    /// Upper end and label of the speed axis.
+    y: (f64, &'r str),
+}
+
+impl Half<'_> {
+    fn draw(&self, svg: &mut Svg) {
+        let (phase, (top, unit)) = (self.phase, self.y);
+        let end = phase.curve.last().map_or(1.0, |point| point.at_ms).max(1.0);
+        let corners = [[self.left, 66.0], [self.left + 410.0, HEIGHT - 54.0]];
+        let plane = Plane { corners, ends: [end, top] };
+        let title = format!("{}: {}", self.title, said(phase));
+        let font = Font { size: 12.0, anchor: Anchor::Middle, colour: theme().ink };
+        svg.text([self.left + 205.0, 54.0], &title, font);
+        let x = Axis { name: self.x, labels: 10, format: &|ms| format!("{ms:.0}"), lines: true };
+        let y = Axis { name: unit, labels: 8, format: &|speed| format!("{speed:.1}"), lines: true };
+        plane.axes(svg, theme(), &x, &y);
+        let at = |(ms, speed): (f64, f64)| {
+            let shown = if unit == "GHz" { speed / 1e6 } else { speed };
+            plane.at(ms, shown.min(top))
+        };
+        for known in stretches(&phase.curve) {
+            let upper = known.iter().map(|(ms, speed)| (*ms, speed.q90));
+            let lower = known.iter().rev().map(|(ms, speed)| (*ms, speed.q10));
+            svg.polygon(upper.chain(lower).map(at), theme().accent_soft);
+            svg.line(known.iter().map(|(ms, speed)| at((*ms, speed.median))), theme().accent, 2.0);
+        }
+        if let Some(settled) = phase.settled_ms {
+            let mark = [0.0, top].map(|speed| plane.at(settled.median, speed));
+            svg.dashes(mark, theme().quiet, 1.0);
+        }
     }
-    if let Some(settled) = phase.settled_ms {
-        let mark = [(settled.median, 0.0), (settled.median, top)];
-        chart.draw_series(DashedLineSeries::new(mark, 5, 4, rgb(theme().quiet).stroke_width(1)))?;
-    }
-    Ok(())
 }
 
 /// The parts of the curve without unknown points.

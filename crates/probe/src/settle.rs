@@ -1,4 +1,4 @@
-//! Detection of when a curve has settled. `docs/src/ftl.md` has the definitions.
+//! Detection of when a curve has settled. `docs/src/machines.md` has the definitions.
 
 /// Half width of the band around the settled speed, relative to that speed.
 pub const BAND: f64 = 0.02;

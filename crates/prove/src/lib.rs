@@ -6,7 +6,7 @@
 //! invariants. `docs/src/proofs.md` says what the model leaves out.
 //!
 //! What cannot be translated is never left out: it makes the obligation not provable ([`Claim::NotModelled`]) or its
-//! value arbitrary. The test `differential` of the crate `mutate` compares verdicts with the model checker.
+//! value arbitrary. The test `differential` of `tests/` compares verdicts with the model checker.
 
 mod code;
 mod emit;

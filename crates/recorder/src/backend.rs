@@ -5,8 +5,8 @@ use crate::buffers::{Readers, Setup};
 use crate::round::{Decode, Round};
 use crate::tracefs::{self, Instance};
 use crate::{Error, Host, MethodChoice, Options};
-use hearth_ftrace::PageMerger;
 use hearth_trace::Method;
+use hearth_trace::ftrace::PageMerger;
 
 pub enum Backend {
     Bpf(Programs),

@@ -5,7 +5,7 @@ use crate::Host;
 use crate::host::per_cpu;
 use crate::round::{Decode, Round, now};
 use crate::tracefs::{self, Instance};
-use hearth_ftrace::{DamagedPage, Decoder, EVENTS, Item, Page, PageLayout, PageMerger};
+use hearth_trace::ftrace::{DamagedPage, Decoder, EVENTS, Item, Page, PageLayout, PageMerger};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;

@@ -7,8 +7,8 @@ use crate::Error;
 use crate::frequency::ModelFrequencies;
 use crate::round::{Decode, Round};
 use crate::spool::Spool;
-use hearth_ftrace::{Assembler, EventKind, Item, KernelEvent};
 use hearth_trace::Sink;
+use hearth_trace::ftrace::{Assembler, EventKind, Item, KernelEvent};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 

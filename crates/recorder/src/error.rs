@@ -39,7 +39,7 @@ pub enum Error {
     Format { what: String, why: String },
 
     #[error("the kernel's trace cannot be read ({0}): please report it with your kernel's version")]
-    Page(#[from] hearth_ftrace::DamagedPage),
+    Page(#[from] hearth_trace::ftrace::DamagedPage),
 
     #[error("cannot record with BPF: {why}. `--method tracefs` records without BPF")]
     NoBpf { why: String },

@@ -7,7 +7,7 @@
 //! - `tracefs`: the kernel's own trace events (`buffers`). It costs more, and works where BPF is not allowed.
 //!
 //! Both deliver rounds of bytes. A `spool` holds them for a thread of low priority, which decodes them and assembles the
-//! trace (`convert`, `hearth_ftrace`).
+//! trace (`convert`, `hearth_trace::ftrace`).
 
 mod backend;
 mod bpf;
@@ -28,7 +28,7 @@ mod tracefs;
 pub use convert::LowPriority;
 pub use error::Error;
 pub use frequency::FrequencyChange;
-pub use hearth_ftrace::{Assembled, Scope};
+pub use hearth_trace::ftrace::{Assembled, Scope};
 pub use host::Host;
 pub use session::{Recorded, RunningPolicy, Session, Stop};
 

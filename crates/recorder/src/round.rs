@@ -1,6 +1,6 @@
 //! Rounds: the content of the kernel's buffers at one poll.
 
-use hearth_ftrace::{DamagedPage, Item};
+use hearth_trace::ftrace::{DamagedPage, Item};
 
 /// Content of the buffers of all cores at one poll.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use crate::round::{Decode, Round};
 use crate::signals::Signals;
 use crate::spool::Spool;
 use crate::{Error, Host, Options, Subject};
-use hearth_ftrace::{Assembled, Assembler, DamagedPage, Item, Scope};
+use hearth_trace::ftrace::{Assembled, Assembler, DamagedPage, Item, Scope};
 use hearth_trace::{Energy, Filter, Header, RecordedPolicy, Recording, Sink, Source, Time, Writer};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

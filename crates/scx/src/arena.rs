@@ -9,7 +9,7 @@ const BASE: usize = 1 << 44;
 /// The shared memory of the one policy that this process has loaded.
 ///
 /// The policy writes to it at any time, from any core. So fields are read and written one by one with volatile
-/// loads and stores (`read!`, `store!`), and no reference to them exists. `docs/src/thread-state.md` lists the
+/// loads and stores (`read!`, `store!`), and no reference to them exists. `runtime/bpf/README.md` lists the
 /// writers of each field.
 #[derive(Debug)]
 pub struct Arena {

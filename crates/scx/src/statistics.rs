@@ -1,5 +1,5 @@
-//! The statistics of a running policy. The socket's schema, `hearth status --explain` and docs/src/statistics.md are
-//! generated from their declarations here.
+//! The statistics of a running policy. The socket's schema and `hearth status --explain` are generated from their
+//! declarations here.
 
 use crate::arena::{Arena, read};
 use crate::layout::*;
@@ -232,28 +232,6 @@ pub fn meta() -> Value {
     Value::Object(all.collect())
 }
 
-/// The schemas as a chapter of the book: docs/src/statistics.md.
-pub fn markdown() -> String {
-    let mut text = String::from(
-        "# Statistics\n\n\
-         *Reference: the counters of a policy that runs in the kernel.*\n\n\
-         `hearth status` prints them, `hearth status --json` and the socket `/var/run/scx/root/stats` (protocol of scx_stats)\n\
-         serve them, and `hearth top` draws them. This page and `hearth status --explain` are generated from\n\
-         `crates/scx/src/statistics.rs`.\n",
-    );
-    for schema in &SCHEMAS {
-        text += &format!(
-            "\n## {}\n\n{}\n\n| name | unit | meaning |\n|---|---|---|\n",
-            schema.name,
-            schema.doc.trim()
-        );
-        for field in schema.fields {
-            text += &format!("| `{}` | {} | {} |\n", field.name, field.unit, field.doc.trim());
-        }
-    }
-    text
-}
-
 /// CLOCK_MONOTONIC in ns, the clock of the policy.
 pub fn now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -452,15 +430,5 @@ mod tests {
         assert_eq!(fields["placements"]["dict"], json!({"key": "string", "datum": "u64"}));
         assert_eq!(meta["Cores"]["fields"]["cores"]["array"], json!({"struct": "CoreState"}));
         assert!(fields.values().all(|field| !field["desc"].as_str().unwrap().is_empty()));
-    }
-
-    /// `BLESS=1` rewrites the page.
-    #[test]
-    fn the_book_has_the_same_schema() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/statistics.md");
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(path, markdown()).unwrap();
-        }
-        assert_eq!(std::fs::read_to_string(path).unwrap(), markdown(), "run it with BLESS=1");
     }
 }

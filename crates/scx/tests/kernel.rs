@@ -168,7 +168,7 @@ fn policies_survive_loads_in_live_kernels() {
     in_each_kernel(&under("loads.sh", &["nest", "ule-cwc"], &others));
 }
 
-/// Disturbances eject no policy and lose no thread. `scripts/soak` has all of them, and measures.
+/// Disturbances eject no policy and lose no thread. `make soak` has all of them, and measures.
 #[test]
 fn policies_survive_a_part_of_the_soak() {
     in_each_kernel(&under("soaks.sh", &["nest"], &["cfs-cwc"]));
@@ -324,7 +324,7 @@ struct Guest {
 
 impl Guest {
     /// Foreign architectures are emulated one CPU at a time. With more CPUs than the host has cores, 1,000 threads stall
-    /// an arm64 kernel in its spin locks (docs/src/data/kernel-costs.md).
+    /// an arm64 kernel in its spin locks.
     fn of(cpus: u16) -> Guest {
         let acceleration =
             if architecture().is_foreign() { Acceleration::Counted } else { Acceleration::Auto };

@@ -26,7 +26,7 @@ for policy; do
 	case $policy in
 	eevdf) waits="renice affinity class" shares="renice affinity class" ;;
 	cfs)
-		# CFS starves threads in affinity: docs/src/data/soak.md has Linux 6.1's gaps, 54 to 66 ms.
+		# CFS starves threads in affinity: Linux 6.1's gaps are 54 to 66 ms.
 		check "cfs lets no thread wait for much longer than CFS: affinity" [ "$(field cfs affinity 4)" -le 130 ]
 		waits=renice shares="renice class"
 		;;

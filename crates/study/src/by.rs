@@ -1,6 +1,6 @@
 //! The kinds of rows of a report: intervals, processes or threads.
 
-use hearth_analysis::MOST_INTERVALS;
+use hearth_report::analysis::MOST_INTERVALS;
 use std::str::FromStr;
 use std::time::Duration;
 

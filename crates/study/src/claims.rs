@@ -22,13 +22,13 @@ use hearth_workload::Workload;
 macro_rules! built_in {
     ($($name:literal),*) => {
         [$((
-            concat!("experiments/claims/", $name),
-            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/claims/", $name)),
+            concat!("crates/study/claims/", $name),
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/claims/", $name)),
         )),*]
     };
 }
 
-/// The papers' claims: the names and texts of the files in experiments/claims.
+/// The papers' claims: the names and texts of the files in crates/study/claims.
 const BUILT_IN: [(&str, &str); 3] = built_in!["nest.toml", "fewer-cores.toml", "thesis.toml"];
 
 /// All claims of some files, and the workloads, machines and policies to which they refer by index.

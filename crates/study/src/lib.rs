@@ -8,6 +8,7 @@
 //! - [`statistics`]: means over seeds, and confidence intervals of their ratios.
 //! - [`sweep`]: many workloads, and a table of all runs.
 //! - [`methodology`]: which features of a scheduler matter for an application, as the thesis defines it.
+//! - [`tune`]: finds the best product of the feature model for a workload, with few simulations.
 //! - [`Plays`]: the report about plays of a workload on a live kernel.
 //!
 //! This crate prints nothing. Long computations call a callback after each simulation.
@@ -52,6 +53,7 @@ mod selection;
 mod sensitivity;
 pub mod statistics;
 pub mod sweep;
+pub mod tune;
 mod verdict;
 
 pub use by::By;

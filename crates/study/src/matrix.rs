@@ -3,9 +3,9 @@
 use crate::{Error, Prediction, Provenance, Run, Selection, Setting, WorkloadFacts};
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Policy, ScopedAssignment, Settings, Spec, load, names};
+use hearth_report::page::TimelinePanel;
 use hearth_sim::{Job, NOISE, Native, Outcome, World};
 use hearth_trace::{Reader, Writer};
-use hearth_view::report::TimelinePanel;
 use hearth_workload::Workload;
 use rayon::prelude::*;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use crate::csv::csv;
 use crate::{By, Error, RecordedFacts};
-use hearth_analysis::{
+use hearth_report::analysis::{
     Analysis, ByInterval, CriticalPath, Inversions, Overloads, ProcessRow, ThreadRow, UnderloadSeries,
     WakerPair, Wanted, ratios,
 };

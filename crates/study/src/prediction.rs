@@ -2,9 +2,9 @@
 
 use crate::statistics::{Change, Sample, across, mean_of, number, saving, speedup};
 use crate::{Provenance, Verdict};
+use hearth_report::page;
 use hearth_sim::Outcome;
 use hearth_trace::{Latency, Summary};
-use hearth_view::report;
 use hearth_workload::Workload;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub struct Prediction {
     pub answer: Option<Answer>,
     /// The execution trace of each setting's first run, if [`Keep::columns`](crate::Keep::columns) requests it.
     #[serde(skip)]
-    pub panels: Vec<report::TimelinePanel>,
+    pub panels: Vec<page::TimelinePanel>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -120,12 +120,8 @@ impl Setting {
         if params.is_empty() { self.policy.clone() } else { format!("{}:{}", self.policy, params.join(",")) }
     }
 
-    pub(crate) fn page(&self) -> report::Setting {
-        report::Setting {
-            machine: self.machine.clone(),
-            governor: self.governor.clone(),
-            policy: self.label(),
-        }
+    pub(crate) fn page(&self) -> page::Setting {
+        page::Setting { machine: self.machine.clone(), governor: self.governor.clone(), policy: self.label() }
     }
 }
 
@@ -254,7 +250,7 @@ fn rows(runs: &[Run]) -> Vec<Row<'_>> {
 
 impl Prediction {
     /// `runs` must be ordered by machine and setting.
-    pub fn new(workload: WorkloadFacts, runs: Vec<Run>, panels: Vec<report::TimelinePanel>) -> Self {
+    pub fn new(workload: WorkloadFacts, runs: Vec<Run>, panels: Vec<page::TimelinePanel>) -> Self {
         let comparisons = rows(&runs)
             .into_iter()
             .filter_map(|row| {
@@ -334,7 +330,7 @@ impl Prediction {
     pub fn page(&self) -> String {
         let rows = self.rows();
         let facts = &self.workload;
-        report::render(&report::Report {
+        page::render(&page::Report {
             title: format!("Hearth: {}", facts.name),
             subtitle: facts.origin.clone(),
             workload: [
@@ -377,13 +373,13 @@ fn verdicts(rows: &[Row]) -> Vec<Verdict> {
     places.iter().filter_map(of).collect()
 }
 
-fn page_row(row: &Row) -> report::Row {
+fn page_row(row: &Row) -> page::Row {
     let [wakeup_p50_us, wakeup_p99_us, wakeup_p99_9_us] = row.wakeup_us();
     let estimate = |change: &Change| {
         let [low, high] = change.ci95.unwrap_or([f64::NAN; 2]);
-        report::Estimate { mean: change.value, low, high }
+        page::Estimate { mean: change.value, low, high }
     };
-    report::Row {
+    page::Row {
         setting: row.setting.page(),
         against: row.against.map(|against| against.baseline.page()),
         runs: row.runs.len() as u32,
@@ -407,8 +403,8 @@ fn page_row(row: &Row) -> report::Row {
 }
 
 /// The frequency residency of all runs of a row.
-fn distribution(row: &Row) -> report::Distribution {
-    let mut distribution = report::Distribution { setting: row.setting.page(), residency: Vec::new() };
+fn distribution(row: &Row) -> page::Distribution {
+    let mut distribution = page::Distribution { setting: row.setting.page(), residency: Vec::new() };
     for run in row.runs {
         distribution.add(&run.summary);
     }

@@ -17,7 +17,7 @@ pub struct Sensitivity {
     pub by: String,
 }
 
-/// The parameters that act on time and have no published source (docs/src/data/sensitivity.md). Each is halved and
+/// The parameters that act on time and have no published source. Each is halved and
 /// doubled.
 const ASSUMED: [&str; 8] = [
     "frequency.turbo.release_us",

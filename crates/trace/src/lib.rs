@@ -1,11 +1,12 @@
 //! Traces: event model, store, hash and metrics.
 //!
 //! Recorders and simulators write traces; reports, views, exporters and workload extraction read
-//! them.
+//! them. [`ftrace`] assembles a trace from a kernel's scheduling events.
 
 mod check;
 mod energy;
 mod event;
+pub mod ftrace;
 mod hash;
 mod metrics;
 mod played;

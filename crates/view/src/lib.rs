@@ -1,11 +1,9 @@
-//! Web pages that show results and traces.
+//! The viewer of traces.
 //!
-//! [`report`] renders measured or simulated runs as one self-contained HTML file. [`server`] serves
-//! traces to the viewer's page. [`claims`] renders the papers' claims beside our results,
-//! and [`study`] what many schedulers do for many applications. The scripts and styles of both pages are built from `web/`.
+//! [`server`] serves traces to the viewer's page, [`playground`] a page that edits a policy beside its simulation and its
+//! verdict. [`picture`] draws what the page draws into files. `make web` builds the pages from `web/`.
 
-pub mod claims;
 pub mod page;
-pub mod report;
+pub mod picture;
+pub mod playground;
 pub mod server;
-pub mod study;

@@ -2,16 +2,14 @@
 //! hearth does not need Node.
 
 macro_rules! files {
-    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../page/", $name)))),*] };
+    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../../../web/page/", $name)))),*] };
 }
 
 const FILES: &[(&str, &str)] =
     files!["index.html" "view.js" "view.css" "playground.html" "playground.js" "playground.css"];
 
-/// Draws pictures (crates/picture runs it).
-pub const PICTURE_SCRIPT: &str = include_str!("../page/picture.js");
-pub const REPORT_SCRIPT: &str = include_str!("../page/report.js");
-pub const REPORT_STYLE: &str = include_str!("../page/report.css");
+/// Draws pictures; [`picture`](crate::picture) runs it.
+pub const PICTURE_SCRIPT: &str = include_str!("../../../web/page/picture.js");
 
 /// A file of the viewer by its name.
 pub fn file(name: &str) -> Option<&'static str> {

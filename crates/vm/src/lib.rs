@@ -12,7 +12,7 @@
 //!
 //! [`detached`] is a machine that keeps running, for several commands.
 //!
-//! `docs/src/vm.md` describes what the guest sees.
+//! `docs/src/kernel.md` describes what the guest sees.
 
 mod accel;
 mod accelerator;

@@ -1,4 +1,4 @@
-//! Recordings of real programs that are part of Hearth: `workloads/suite`, made by `scripts/suite`.
+//! Recordings of real programs that are part of Hearth: `workloads/suite`.
 
 use crate::{Error, Workload, file};
 use include_dir::{Dir, include_dir};

@@ -1,7 +1,7 @@
 //! The rule by which the prover is judged: what the model checker or the simulator refutes, the prover must not call
 //! proved.
 //!
-//! `HEARTH_DIFFERENTIAL=FIRST..LAST` selects the seeds of the random policies, and `HEARTH_DIFFERENTIAL=FILE.ipa,...`
+//! `make test` takes ten seeds, `make test-all` 300. `HEARTH_DIFFERENTIAL=FIRST..LAST` selects the seeds of the random policies, and `HEARTH_DIFFERENTIAL=FILE.ipa,...`
 //! takes these policies instead and prints what is refuted. Every 200 seeds the test prints a line, so with `--nocapture` a long run can be read at
 //! any time and continued where it stopped.
 
@@ -69,7 +69,8 @@ fn what_is_refuted_is_not_proved() {
         seen: Mutex::default(),
         outcome: Outcome::default(),
     };
-    let selected = std::env::var("HEARTH_DIFFERENTIAL").unwrap_or_else(|_| "0..40".into());
+    let selected = std::env::var("HEARTH_DIFFERENTIAL")
+        .unwrap_or_else(|_| format!("0..{}", hearth_tests::cases(10, 300)));
     let (seeds, start) = (seeds(&selected), Instant::now());
     for file in selected.split(',').filter(|file| file.ends_with(".ipa")) {
         let judged = run.judge(file, file.into(), hearth_policy::load(file).ok(), 0.0);

@@ -11,5 +11,5 @@ const asked = (spread: boolean) => ({
   seed: 7,
   lossy: spread,
 });
-const mock = await serve([asked(true), asked(false)], "../crates/view/page", port || 0);
+const mock = await serve([asked(true), asked(false)], "page", port || 0);
 console.log(mock.url);

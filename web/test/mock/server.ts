@@ -35,7 +35,7 @@ const VIEWS = [
   { name: "compilers", colour: "process", marks: ["fork", "exec"], filter: { name: "^(cc1|as|ld)$" } },
 ];
 
-export async function serve(asked: readonly Asked[], pages = "../crates/view/page", port = 0): Promise<Mock> {
+export async function serve(asked: readonly Asked[], pages = "page", port = 0): Promise<Mock> {
   const schedules = asked.map(schedule);
   const mock: Mock = {
     url: "",

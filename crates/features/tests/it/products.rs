@@ -1,6 +1,6 @@
 //! Products compile, have the names of the model, and simulate.
 
-use hearth_features::{Model, NAMES, Product, Stored, page};
+use hearth_features::{Model, NAMES, Product, Stored};
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load};
 use hearth_sim::{Job, Native, World, run};
@@ -11,7 +11,7 @@ use hearth_workload::Workload;
 fn the_compiler_gives_products_the_names_of_the_model() {
     for model in NAMES {
         let products = Model::named(model).unwrap().products();
-        let step = products.len() / 400;
+        let step = products.len() / hearth_tests::cases(40, 400) as usize;
         for product in products.into_iter().step_by(step) {
             let policy = load(&product.name()).unwrap_or_else(|error| panic!("{}:\n{error}", product.name()));
             assert_eq!(policy.name(), product.name());
@@ -39,11 +39,13 @@ fn simulate(product: &Product, workload: &Workload, seed: u64) {
     assert_eq!(trace.check(), [], "{}", product.name());
 }
 
-/// A sample in which each feature occurs: every 37th product of the family, every 131st of `warm`.
+/// A sample in which each feature occurs.
 #[test]
 fn a_sample_of_products_simulates() {
-    sample_simulates("family", 37);
-    sample_simulates("warm", 131);
+    sample_simulates("family", hearth_tests::cases(37, 7) as usize);
+    if hearth_tests::everything() {
+        sample_simulates("warm", 131);
+    }
 }
 
 fn sample_simulates(model: &str, step: usize) {
@@ -57,11 +59,6 @@ fn sample_simulates(model: &str, step: usize) {
     for (seed, product) in sample.into_iter().enumerate() {
         workloads.iter().for_each(|workload| simulate(product, workload, seed as u64));
     }
-}
-
-#[test]
-fn the_page_shows_the_stored_verdicts() {
-    hearth_tests::golden("docs/src/data/features.md", &page());
 }
 
 #[test]

@@ -7,6 +7,7 @@ use hearth_prove::Options;
 const REVIEW: &str = "review what the example `verdicts` prints";
 
 #[test]
+#[ignore = "minutes: make test-all"]
 fn verdicts_on_the_family_and_on_named_products_are_as_stored() {
     let (stored, options) = (Stored::load(), Options::default());
     let named = Stored::compute_named(&options).unwrap();

@@ -2,8 +2,8 @@
 
 use super::sort::Sorter;
 use crate::{Error, Notes};
-use hearth_ftrace::{EventKind, KernelEvent, Names};
 use hearth_trace::Stop;
+use hearth_trace::ftrace::{EventKind, KernelEvent, Names};
 use std::collections::HashMap;
 use std::path::Path;
 

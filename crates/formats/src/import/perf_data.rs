@@ -7,7 +7,7 @@ use super::collect::Collector;
 use super::input::Input;
 use super::tracing_data::{self, Formats};
 use crate::Error;
-use hearth_ftrace::Decoder;
+use hearth_trace::ftrace::Decoder;
 use linux_perf_event_reader::{
     Endianness, PerfEventAttr, RawData, RawEventRecord, RecordParseInfo, RecordType, SampleFormat,
 };

@@ -9,7 +9,7 @@ use super::collect::Collector;
 use super::input::Input;
 use super::tracing_data::{Formats, command_lines, start};
 use crate::Error;
-use hearth_ftrace::{Decoder, Missed, Page, PageLayout};
+use hearth_trace::ftrace::{Decoder, Missed, Page, PageLayout};
 use std::io::{Read, Seek};
 
 /// Position of the pages of a core.

@@ -3,7 +3,7 @@
 use super::collect::Collector;
 use super::input::Input;
 use crate::Error;
-use hearth_ftrace::{Decoder, EVENTS};
+use hearth_trace::ftrace::{Decoder, EVENTS};
 use std::io::{Read, Seek};
 
 /// The first bytes of trace.dat, and of this part of perf.data.

@@ -80,7 +80,7 @@ fn header(duration: u64) -> Header {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: hearth_tests::cases(16, 256), ..ProptestConfig::default() })]
 
     #[test]
     fn perfetto_carries_everything(trace in any_trace()) {

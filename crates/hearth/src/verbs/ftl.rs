@@ -60,7 +60,7 @@ impl Args {
         };
         let report = measure(&options)?;
         if let Some(path) = &self.plot {
-            output::file(path, plot::svg(&report)?.as_bytes())?;
+            output::file(path, plot::svg(&report).as_bytes())?;
         }
         for warning in &report.warnings {
             eprintln!("warning: {warning}");

@@ -3,17 +3,19 @@ use crate::failure::Outcome;
 use crate::output::{self, Document};
 use crate::table::{Column, Plain, table};
 use clap::ValueEnum;
+use hearth_ipanema::library::WORDS;
 use hearth_modelcheck::{Scenario, standard_scenarios};
 use hearth_study::catalogue::{Entry, MachineEntry, ParamEntry, machines, policies, workloads};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// List built-in machines, policies, workloads or scenarios
+/// List built-in machines, policies, workloads, scenarios; Ipanema's library
 ///
 /// Policies and generators are listed with their parameters: default, range, meaning.
 #[derive(clap::Args)]
 #[command(after_help = examples(&[
     "hearth list policies",
+    "hearth list library",
     "hearth list machines --json",
 ]))]
 pub struct Args {
@@ -30,6 +32,7 @@ enum What {
     Policies,
     Workloads,
     Scenarios,
+    Library,
 }
 
 impl Args {
@@ -39,6 +42,7 @@ impl Args {
             What::Policies => self.print("policies", policies()?, entries_text),
             What::Workloads => self.print("workloads", workloads(), entries_text),
             What::Scenarios => self.print("scenarios", scenarios(), scenarios_text),
+            What::Library => self.print("library", library(), library_text),
         }
     }
 
@@ -64,6 +68,25 @@ fn scenarios_text(scenarios: &[ScenarioEntry]) -> String {
     let mut table = Plain::new(2);
     for scenario in scenarios {
         table.row(&[&scenario.name, &scenario.doc]);
+    }
+    table.render()
+}
+
+/// A word of Ipanema's library.
+#[derive(Serialize)]
+struct WordEntry {
+    usage: &'static str,
+    doc: &'static str,
+}
+
+fn library() -> Vec<WordEntry> {
+    WORDS.iter().map(|word| WordEntry { usage: word.usage, doc: word.doc }).collect()
+}
+
+fn library_text(words: &[WordEntry]) -> String {
+    let mut table = Plain::new(2);
+    for word in words {
+        table.row(&[word.usage, word.doc]);
     }
     table.render()
 }

@@ -16,7 +16,6 @@ pub mod lsp;
 pub mod machine;
 pub mod man;
 pub mod modelcheck;
-pub mod mutate;
 pub mod new;
 pub mod overlay;
 pub mod picture;

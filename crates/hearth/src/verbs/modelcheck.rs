@@ -44,16 +44,16 @@ pub struct Args {
     #[arg(long, conflicts_with = "properties")]
     no_cwc: bool,
 
-    /// Bounded waiting: a ready thread runs within so many ticks. The default is a round of turns of ULE
+    /// Bounded waiting: a ready thread runs within this many ticks. The default is a round of turns of ULE
     /// (80 ms), and a tick more for each of up to four threads
     #[arg(long, value_name = "TICKS", default_value_t = WITHIN, value_parser = clap::value_parser!(u8).range(1..255))]
     within: u8,
 
-    /// Eventual conservation: each core may balance so often until no core is idle beside an overloaded one
+    /// Eventual conservation: number of times that each core balances until no core is idle beside an overloaded one
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..255))]
     rounds: u8,
 
-    /// Eventual conservation: the cores balance at the same time instead of one after the other
+    /// Eventual conservation: the cores balance at the same time instead of in turn
     #[arg(long)]
     overlap: bool,
 

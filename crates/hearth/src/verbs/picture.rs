@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::value_parser;
-use hearth_picture::{Artist, Error, Format, Replace, Request};
+use hearth_view::picture::{Artist, Error, Format, Replace, Request};
 use hearth_view::server::{Local, View, Viewed};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -46,7 +46,7 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = Options::default().timeout.as_secs_f64())]
     timeout: f64,
 
-    /// Number of plays, one after the other
+    /// Number of plays, in sequence
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     repeat: u32,
 

@@ -30,7 +30,7 @@ pub struct Args {
     /// The command to record, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
-    /// Record the command so many times: the verdict then takes into account how much its recordings differ
+    /// Record the command N times: the verdict then includes how much its recordings differ
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "trace", value_parser = clap::value_parser!(u16).range(1..=100), help_heading = "Recording")]
     repeat: u16,
     #[command(flatten, next_help_heading = "Recording")]

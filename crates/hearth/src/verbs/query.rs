@@ -60,7 +60,8 @@ impl Args {
 /// Answers the viewer's queries, which read only this trace. `None`: SQL cannot name the trace's path.
 pub fn of_viewer(trace: &Path) -> Option<Sql> {
     let folder = std::fs::canonicalize(trace).ok()?;
-    let fields = [("views", hearth_analysis::sql_views(&folder)?), ("folder", folder.to_str()?.into())];
+    let fields =
+        [("views", hearth_report::analysis::sql_views(&folder)?), ("folder", folder.to_str()?.into())];
     let request = fields.into_iter().chain([("format", "page".into())]);
     let python = python();
     Some(Sql {
@@ -112,7 +113,7 @@ fn how_to_get_duckdb(python: &str) -> String {
 fn views(trace: &Path) -> Result<String, Failure> {
     let folder = std::fs::canonicalize(trace)
         .map_err(|error| Failure::new(format_args!("cannot open {}: {error}", trace.display())))?;
-    hearth_analysis::sql_views(&folder).ok_or_else(|| {
+    hearth_report::analysis::sql_views(&folder).ok_or_else(|| {
         Failure::new(format_args!("the path {} is not valid UTF-8, so SQL cannot name it", folder.display()))
     })
 }

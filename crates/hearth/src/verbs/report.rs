@@ -6,7 +6,7 @@ mod summary;
 use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::{output, recording};
-use hearth_analysis::Wanted;
+use hearth_report::analysis::Wanted;
 use hearth_study::By;
 use hearth_study::measure::{Measures, Report};
 use std::path::PathBuf;

@@ -37,7 +37,7 @@ pub struct Args {
     #[arg(long, value_name = "PARTS")]
     world: Option<World>,
 
-    /// Read the claims of these files instead, in the format of experiments/claims
+    /// Read the claims of these files instead, in the format of crates/study/claims
     #[arg(long, value_name = "FILE.toml", num_args = 1..)]
     claims: Vec<PathBuf>,
 

@@ -24,7 +24,7 @@ pub struct Args {
     /// Print JSON (schema hearth.status/1) instead of a table
     #[arg(long)]
     json: bool,
-    /// Print a line for each interval of so many seconds, with the rates in it; with --json, the counters so far
+    /// Print a line with rates for each interval of SECS seconds; with --json, the counters so far
     #[arg(short, long, value_name = "SECS", value_parser = time)]
     monitor: Option<Duration>,
     /// Print the unit and meaning of each statistic instead

@@ -13,7 +13,7 @@ use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, names};
 use hearth_sim::World;
 use hearth_study::statistics::Change;
-use hearth_tune::{Experience, Goal, Method, Plan, Recommendation, Rival, tune};
+use hearth_study::tune::{Experience, Goal, Method, Plan, Recommendation, Rival, tune};
 use hearth_workload::Workload;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ pub struct Args {
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=1000), help_heading = SEARCH)]
     runs: u64,
 
-    /// The method of the search: one of those of `hearth study search`
+    /// The method of the search: transfer-profile or random
     #[arg(long, value_name = "METHOD", default_value_t = Method::TransferProfile, help_heading = SEARCH)]
     search: Method,
 
@@ -90,7 +90,7 @@ pub struct Args {
     #[command(flatten, next_help_heading = SEARCH)]
     jobs: Jobs,
 
-    /// Run COMMAND so many times under the kernel's scheduler and under the winner, in turn, before recommending it. Needs root
+    /// Run COMMAND this many times under the kernel's scheduler and under the winner, in turn, before recommending it. Needs root
     /// and a kernel with sched_ext
     #[arg(long, value_name = "RUNS", requires = "command", value_parser = clap::value_parser!(u16).range(2..), help_heading = "Live")]
     live: Option<u16>,

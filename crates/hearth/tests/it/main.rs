@@ -6,7 +6,6 @@ mod extract;
 mod generated;
 mod messages;
 mod modelcheck;
-mod mutate;
 mod new;
 mod overlay;
 mod picture;

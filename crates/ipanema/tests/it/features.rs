@@ -81,7 +81,7 @@ fn built_in_features_are_for_the_slot_of_the_table() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: hearth_tests::cases(10, 160), ..ProptestConfig::default() })]
     /// Products do not depend on the order of their features.
     #[test]
     fn the_order_of_features_does_not_matter(index in 0..486_usize, seed in any::<u64>()) {

@@ -206,7 +206,7 @@ fn mutate(text: &str, mutations: &[Mutation]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(hearth_tests::cases(64, 1024)))]
 
     #[test]
     fn printed_trees_parse_to_themselves(policy in generate::policy()) {

@@ -39,7 +39,7 @@ fn mutated_policies_are_handled() {
         // Mutates the base, under the name of the test.
         let text = builtin::source(name).unwrap().replacen(&format!("policy {name}"), "policy test", 1);
         let original = tokens(&text);
-        for _ in 0..300 {
+        for _ in 0..hearth_tests::cases(40, 1000) {
             let mut mutated = original.clone();
             for _ in 0..1 + random.below(3) {
                 let (at, from) = (random.below(mutated.len()), random.below(mutated.len()));

@@ -3,7 +3,7 @@
 //! The paper reads 29 ms up, about 10 ms down, and bounces for around 98 ms. Nothing of this is a
 //! parameter: it has to come out of `intel_pstate`'s 10 ms samples. What comes out is 12 to 16 ms up
 //! and a staircase down. Its length depends on how often the idle core wakes: 45 to 54 ms if every
-//! millisecond, 100 ms if every 10 ms. docs/src/ftl.md says what is missing.
+//! millisecond, 100 ms if every 10 ms. docs/src/gallery.md says what is missing.
 
 use crate::common::{MS, TICK, US, busy, model};
 use hearth_machine::{Governor, Model};

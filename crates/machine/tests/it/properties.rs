@@ -77,7 +77,7 @@ fn view(model: &mut Model, m: &Machine, now: u64) -> (Vec<(u32, u32)>, u64, u64)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(hearth_tests::cases(50, 800)))]
 
     #[test]
     fn frequencies_are_possible(m in machines(), governor in governors(), steps in steps()) {

@@ -168,7 +168,11 @@ fn interpreter_agrees_with_native_build() {
     for name in NAMES {
         let native = Native::build(load(name)).expect("it compiles");
         let counts = Cell::new((0, 0));
-        let config = ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() };
+        let config = ProptestConfig {
+            cases: hearth_tests::cases(15, 240),
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        };
         let sequences = (0u8..64, proptest::collection::vec(any::<u8>(), 150));
         let mut runner = proptest::test_runner::TestRunner::new(config);
         let result = runner.run(&sequences, |(fast, choices)| {
@@ -180,6 +184,6 @@ fn interpreter_agrees_with_native_build() {
         result.unwrap_or_else(|error| panic!("{name}: {error}"));
         let (handlers, decisions) = counts.get();
         println!("{name}: {handlers} handlers, {decisions} decisions");
-        assert!(decisions > 1000, "{name}: only {decisions} decisions");
+        assert!(decisions > 300, "{name}: only {decisions} decisions");
     }
 }

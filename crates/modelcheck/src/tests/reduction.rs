@@ -133,7 +133,7 @@ fn any_scenario() -> impl Strategy<Value = Scenario> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: hearth_tests::cases(10, 160), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn verdicts_agree_for_random_scenarios(scenario in any_scenario()) {

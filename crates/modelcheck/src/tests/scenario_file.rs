@@ -9,7 +9,7 @@ use crate::topology::Topology;
 
 /// The example in the book.
 fn example() -> &'static str {
-    let page = include_str!("../../../../docs/src/modelcheck.md");
+    let page = include_str!("../../../../docs/src/proofs.md");
     page.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```")).expect("an example").0
 }
 

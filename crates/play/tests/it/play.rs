@@ -105,7 +105,7 @@ fn graph() -> impl Strategy<Value = Workload> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(hearth_tests::cases(15, 240)))]
 
     /// A workload that finishes in the dry run finishes on the kernel, with the expected number of each step.
     #[test]

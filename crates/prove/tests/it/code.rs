@@ -37,6 +37,7 @@ const FLAT: [&str; 8] = [
 ];
 
 #[test]
+#[ignore = "minutes: make test-all"]
 fn searches_of_cfs_cwc_flat_do_what_the_policy_says() {
     let report = run("cfs-cwc-flat", &contracts(&policy("cfs-cwc-flat")), &FLAT, None);
     assert_eq!(report.functions.len(), FLAT.len());
@@ -61,6 +62,7 @@ fn noticed(function: &str, named: Option<&str>, from: &str, to: &str) {
 }
 
 #[test]
+#[ignore = "minutes: make test-all"]
 fn a_filter_with_another_comparison_is_noticed() {
     noticed(
         "cfs_cwc_flat_pull_can_steal_core",
@@ -91,12 +93,14 @@ fn a_sum_without_its_first_thread_is_noticed() {
 }
 
 #[test]
+#[ignore = "minutes: make test-all"]
 fn sets_of_the_runtime_keep_their_contracts() {
     let report = prove_runtime(&[], &CodeOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     assert!(report.holds(), "{report:#?}");
 }
 
 #[test]
+#[ignore = "minutes: make test-all"]
 fn a_set_that_loses_another_core_is_noticed() {
     let change = ("&= ~(1ULL << (c % 64))", "&= ~(2ULL << (c % 64))");
     let report = prove_runtime(&[change], &CodeOptions::default()).unwrap_or_else(|error| panic!("{error}"));

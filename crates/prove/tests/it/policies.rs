@@ -18,6 +18,7 @@ fn cfs_cwc_conserves_work() {
 }
 
 #[test]
+#[ignore = "minutes: make test-all"]
 fn cfs_cwc_flat_conserves_work() {
     holds("cfs-cwc-flat", &WORK);
 }
@@ -28,6 +29,7 @@ fn ule_cwc_conserves_work() {
 }
 
 #[test]
+#[ignore = "minutes: make test-all"]
 fn smove_keeps_its_invariants() {
     holds("smove", &[Property::Invariants]);
 }

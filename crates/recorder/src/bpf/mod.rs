@@ -8,7 +8,7 @@ use crate::Host;
 use crate::libbpf_log;
 use crate::round::{Decode, Round, now};
 use hearth_base::paths::Library;
-use hearth_ftrace::{DamagedPage, Item};
+use hearth_trace::ftrace::{DamagedPage, Item};
 use lanes::Lanes;
 use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct, Var};
 use libbpf_rs::{Btf, Link, MapCore, Object, ObjectBuilder, OpenObject, ProgramInput, libbpf_sys};

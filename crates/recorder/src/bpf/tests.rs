@@ -1,8 +1,8 @@
 //! Decoding of words. `tests/record.rs` tests the programs in a kernel.
 
 use super::*;
-use hearth_ftrace::KernelEvent;
 use hearth_trace::Stop;
+use hearth_trace::ftrace::KernelEvent;
 use proptest::prelude::*;
 
 fn word(kind: u64, time: u64, payload: u64) -> u64 {

@@ -1,7 +1,7 @@
 //! Decoding the words of the BPF programs, which `record.bpf.c` describes, into kernel events.
 
-use hearth_ftrace::{Decision, EventKind, Item, KernelEvent};
 use hearth_trace::Stop;
+use hearth_trace::ftrace::{Decision, EventKind, Item, KernelEvent};
 
 /// `enum kind`
 mod kind {

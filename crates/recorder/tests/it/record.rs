@@ -189,7 +189,7 @@ mod both {
     type Actions = [Vec<(Time, String)>; 2];
 
     /// The waker of a thread that is about to block may leave its own core at the same moment. A recorder that sees this
-    /// first does not know the waker (see `assemble/threads.rs` of hearth-ftrace).
+    /// first does not know the waker (see `ftrace/assemble/threads.rs` of hearth-trace).
     const SOMEBODY: &str = "somebody";
 
     fn agree_on((_, ours): &(Time, String), (_, theirs): &(Time, String)) -> bool {

@@ -65,7 +65,7 @@ fn world() -> impl Strategy<Value = World> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(hearth_tests::cases(64, 1024)))]
 
     /// Every workload completes under every policy. The executed work is the demanded work, the trace is
     /// consistent, and the same seed gives the same trace.

@@ -2,3 +2,4 @@
 
 mod sinks;
 mod sweep;
+mod tune;

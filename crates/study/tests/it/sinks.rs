@@ -1,9 +1,9 @@
 //! Storing and drawing a trace does not change the run.
 
+use hearth_report::page::TimelinePanel;
 use hearth_sim::{Job, NOISE, World};
 use hearth_study::{Keep, Matrix, Selection};
 use hearth_trace::{Event, Store, Trace, TraceHash};
-use hearth_view::report::TimelinePanel;
 use hearth_workload::Workload;
 
 fn matrix(policies: &[&str], runs: u64) -> Matrix {

@@ -107,7 +107,7 @@ fn play(steps: &[Step]) -> Trace {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::with_cases(hearth_tests::cases(128, 2048)))]
 
     #[test]
     fn streaming_agrees_with_the_definitions(steps in steps()) {

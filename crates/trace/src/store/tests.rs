@@ -272,7 +272,7 @@ fn a_page_that_is_too_large_is_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(hearth_tests::cases(16, 256)))]
     #[test]
     fn a_written_trace_is_read_back(trace in any_trace()) {
         let dir = tempfile::tempdir().unwrap();

@@ -126,7 +126,7 @@ fn assert_defined(reference: &Reference, id: TileId, tile: &Tile, how: &str) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(hearth_tests::cases(8, 128)))]
 
     #[test]
     fn tiles_agree_with_the_definitions(
@@ -199,7 +199,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(hearth_tests::cases(8, 128)))]
 
     /// Tiles read from an index match the definitions, and building an index twice gives the same
     /// bytes.

@@ -1,4 +1,26 @@
-//! The requests of the page and their answers (docs/src/view.md lists them).
+//! The requests of the page and their answers.
+//!
+//! Below `http://127.0.0.1:PORT/TOKEN/`. All but tiles is JSON. `N` is the trace's number; times are in ns. An error has a
+//! status of 400 or more and `{"error", "help"}`.
+//!
+//! | address | answer |
+//! |---|---|
+//! | `api/traces` | of each trace: name, machine, source, duration, events (lost, inferred), cores, whether there is `sql`, reasons, sets, frequencies, energy, threads, levels, warnings |
+//! | `api/traces/N/tiles/L/K?fields=busy,mhz` | the [fields](hearth_trace::tiles::Field) of tile (L, K) in this order, little-endian, each padded to 8 bytes |
+//! | `api/traces/N/events?from=&to=&limit=&whole=` | slices (who, where, when, mean frequency, why it stopped, who woke it, placement reason) and marks; at most 20,000 together (default 5000), from at most 4 million events: else `truncated`, and with `whole=true` empty |
+//! | `api/traces/N/threads?q=&limit=` | threads whose number is `q` or whose name contains it, ignoring case; at most 1000 |
+//! | `api/traces/N/threads?ids=1,2` | these threads |
+//! | `api/traces/N/threads/T` | one thread |
+//! | `api/traces/N/threads/T/next?time=&direction=` | its next slice `forward` or `back` from there, or `null`; gives up after five seconds |
+//! | `api/traces/N/threads/T/states/L/K` | how long it ran and was ready in each bin of tile (L, K) |
+//! | `api/traces/N/usage?from=&to=&cores=0-3,8&thread=&limit=` | threads that ran or were ready there, and their sums; `until` says how far it came in five seconds |
+//! | `api/traces/N/find?what=&time=&direction=&least=` | the next `wakeup` or `overload` of at least `least` ns; `until` says how far it searched |
+//! | `api/traces/N/why?core=&time=` | the decision that put the slice there, and what the policy saw, or `null` |
+//! | `api/traces/N/at?core=&time=` | what runs there: thread, begin and end of the slice (`null`: far away), waker, wake-up latency, reason, frequency, frequency that the policy saw, runnable threads, sets |
+//! | `api/traces/N/sql?query=` | one `SELECT`: `columns`, `rows`, and whether they are `truncated` |
+//! | `api/views`, `api/views/NAME` | the views |
+//! | `api/playground` | the policy's text, what can be chosen, the language's words, whether provers are installed |
+//! | POST `api/check`, `complete`, `meaning`, `format`, `simulate`, `verdict`, `prove`, `save` | for the `text`: diagnostics and parameters; words and the meaning `at` an offset in UTF-16; the formatted text; numbers and the `run`, whose viewer is at `runs/RUN/`; the model checker's and the provers' answers; the new digest |
 
 use super::error::Refusal;
 use super::viewed::Viewed;

@@ -96,7 +96,8 @@ strips = ["runnable"]             # underload, runnable, cores_used, sets, power
             )));
         }
         if let Some(name) = &view.filter.name {
-            regex::Regex::new(name).map_err(|error| failed(format!("filter.name: {error}")))?;
+            regex_lite::Regex::new(name)
+                .map_err(|error| failed(format!("filter.name is not a regular expression: {error}")))?;
         }
         Ok(view)
     }
@@ -145,6 +146,8 @@ mod tests {
         assert!(error("name = 'x'\ncolor = 'queue'").contains("unknown field `color`"));
         assert!(error("rows = 'core'").contains("missing field `name`"));
         assert!(error("name = '../x'").contains("may only contain letters"));
-        assert!(error("name = 'x'\n[filter]\nname = '('").contains("filter.name: regex parse error"));
+        assert!(
+            error("name = 'x'\n[filter]\nname = '('").contains("filter.name is not a regular expression")
+        );
     }
 }

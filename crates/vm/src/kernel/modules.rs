@@ -3,7 +3,6 @@
 use crate::error::Error;
 use std::collections::HashMap;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The modules that the guest's scripts need.
@@ -59,10 +58,7 @@ fn unpacked(path: &Path) -> std::io::Result<Vec<u8>> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("xz") => lzma_rs::xz_decompress(&mut packed.as_slice(), &mut module)
             .map_err(|error| std::io::Error::other(format!("{error:?}")))?,
-        Some("zst") => {
-            let decoder = ruzstd::decoding::StreamingDecoder::new(packed.as_slice());
-            decoder.map_err(std::io::Error::other)?.read_to_end(&mut module)?;
-        }
+        Some("zst") => module = zstd::decode_all(packed.as_slice())?,
         _ => module = packed,
     }
     Ok(module)

@@ -313,7 +313,7 @@ fn tape(events: Vec<(u64, u16, Kind)>) -> Tape {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: hearth_tests::cases(10, 160), ..ProptestConfig::default() })]
 
     /// Read from disk, group by group, a trace gives the graph that it gives in memory; up to a time, that of the events
     /// until then.

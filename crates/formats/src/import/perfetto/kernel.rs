@@ -4,7 +4,7 @@ use crate::Error;
 use crate::import::collect::{Collector, Origin, Refused};
 use crate::perfetto::ftrace;
 use crate::wire::{Fields, Value, packed};
-use hearth_ftrace::{EventKind, KernelEvent, is_interrupt, stop_of_bits};
+use hearth_trace::ftrace::{EventKind, KernelEvent, is_interrupt, stop_of_bits};
 
 /// Fields common to all events.
 #[derive(Clone, Copy)]

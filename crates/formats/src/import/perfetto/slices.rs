@@ -6,8 +6,8 @@ use super::TrackEvent;
 use crate::Error;
 use crate::import::collect::{Collector, Refused};
 use crate::perfetto::event;
-use hearth_ftrace::{EventKind, KernelEvent};
 use hearth_trace::Stop;
+use hearth_trace::ftrace::{EventKind, KernelEvent};
 use std::collections::HashMap;
 
 #[derive(Default)]

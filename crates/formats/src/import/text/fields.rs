@@ -1,8 +1,8 @@
 //! Fields of an event as text: `field=value`, as the kernel prints them, or the shorter form of trace-cmd.
 
 use super::head::Head;
-use hearth_ftrace::{EventKind, KernelEvent, stop_of_letters};
 use hearth_trace::Stop;
+use hearth_trace::ftrace::{EventKind, KernelEvent, stop_of_letters};
 
 type Parsed<T> = Result<T, String>;
 

@@ -3,7 +3,7 @@
 use super::summary::origin;
 use crate::failure::Failure;
 use crate::output;
-use hearth_analysis::plot::{Run, png, svg};
+use hearth_report::analysis::plot::{Run, png, svg};
 use hearth_study::measure::Measured;
 use hearth_trace::Source;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub fn draw(path: &Path, traces: &[Measured]) -> Result<(), Failure> {
     let runs = traces.iter().zip(&names).filter_map(|(trace, name)| {
         Some(Run { name, summary: &trace.summary, underload: trace.underload.as_ref()? })
     });
-    let svg = svg(&runs.collect::<Vec<_>>()).map_err(Failure::new)?;
+    let svg = svg(&runs.collect::<Vec<_>>());
     match kind(path) {
         "png" => output::file(path, &png::from_svg(&svg)?.ok_or_else(no_converter)?),
         _ => output::file(path, svg.as_bytes()),

@@ -2,7 +2,7 @@
 
 use super::sheet::Cell::{Count, Number, Text};
 use super::sheet::{Cell, Column, Sheet};
-use hearth_analysis::{
+use hearth_report::analysis::{
     ByInterval, CriticalPath, Interval, Inversion, Inversions, Load, Overload, Overloads, PathWait,
     ProcessRow, ProgramOnPath, ThreadRow, WakerPair,
 };

@@ -1,9 +1,9 @@
 //! Figures of the papers, from the settings that the claims simulate. A setting that no claim needs is missing.
 
 use super::words;
+use hearth_report::claims::{Bar, Bars, Curve, Drawing, Figure};
 use hearth_study::reproduction::{Reproduction, SettingResult};
 use hearth_study::statistics::{Change, saving, speedup};
-use hearth_view::claims::{Bar, Bars, Curve, Drawing, Figure};
 
 /// A policy under a governor.
 type Side = (&'static str, &'static str);
@@ -21,7 +21,7 @@ struct Comparison {
 }
 
 const NEST: [&str; 4] = ["xeon-6130-2s", "xeon-6130-4s", "xeon-5218", "xeon-e7-8870v4"];
-/// The E7 with Linux 5.4, as experiments/claims/fewer-cores.toml has it.
+/// The E7 with Linux 5.4, as crates/study/claims/fewer-cores.toml has it.
 const E7_OF_5_4: &str = "xeon-e7-8870v4:frequency.schedutil.invariant_khz=0";
 /// The recorded configuration scripts.
 const SCRIPTS: [(&str, &str); 5] = [

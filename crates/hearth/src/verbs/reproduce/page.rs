@@ -2,8 +2,8 @@
 
 use super::{figures, print, words};
 use crate::provenance;
+use hearth_report::claims::{Claim, Found, Page, Section, Unasked, render};
 use hearth_study::reproduction::{ClaimResult, Reproduction};
-use hearth_view::claims::{Claim, Found, Page, Section, Unasked, render};
 
 /// The page of all claims.
 pub fn page(reproduction: &Reproduction) -> String {

@@ -2,7 +2,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document, count};
 use hearth_features::{Model, NAMES};
 use hearth_study::sweep::read;
-use hearth_tune::Experience;
+use hearth_study::tune::Experience;
 use serde::Serialize;
 use std::path::PathBuf;
 

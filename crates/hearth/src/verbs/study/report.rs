@@ -2,12 +2,12 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::table::{Column, number, percent, table};
 use hearth_features::Model;
+use hearth_report::study;
 use hearth_study::methodology::{
     Effect, Feature, Finding, Method, Scheduler, Slot, Space, Standing, Verdict, findings,
 };
 use hearth_study::sweep::read;
-use hearth_tune::{Pool, importance};
-use hearth_view::study;
+use hearth_study::tune::{Pool, importance};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -81,7 +81,7 @@ fn share(text: &str) -> Result<f64, String> {
 impl Args {
     pub fn run(self) -> Outcome {
         let model = Model::named(&self.model).map_err(|error| Failure::usage(error).help("try: family"))?;
-        let space = hearth_tune::space(&model);
+        let space = hearth_study::tune::space(&model);
         let method = Method {
             unstable: self.unstable / 100.0,
             bad: self.bad / 100.0,

@@ -3,7 +3,7 @@ use crate::output::{self, Document};
 use crate::table::{Column, table};
 use hearth_features::{Model, NAMES};
 use hearth_study::sweep::read;
-use hearth_tune::{Experience, Found, Method, Replay, replay};
+use hearth_study::tune::{Experience, Found, Method, Replay, replay};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub struct Args {
     #[arg(long, value_name = "MODEL", default_value = NAMES[0], value_parser = NAMES)]
     model: String,
 
-    /// A method: random, one-feature, gaussian, forest, transfer, profile, transfer-profile. Repeatable [default: all]
+    /// A method: random or transfer-profile. Repeatable [default: both]
     #[arg(long = "method", value_name = "METHOD")]
     methods: Vec<Method>,
 

@@ -58,12 +58,12 @@ pub struct Args {
     #[arg(long, value_name = "PARTS", default_value_t = World::default(), help_heading = HOW)]
     world: World,
 
-    /// Run a policy with no more seeds if the first three show with 95% confidence that it takes so many per cent
-    /// longer than the first policy
+    /// Run a policy with no more seeds if the first three show with 95% confidence that it takes PERCENT % longer
+    /// than the first policy
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..), help_heading = HOW)]
     give_up: Option<u32>,
 
-    /// Do every N-th part only, beginning with the K-th. Whoever does the last missing part writes the table
+    /// Do every N-th part only, beginning with the K-th. The process that finishes the last part writes the table
     #[arg(long, value_name = "K/N", default_value = "1/1", help_heading = HOW)]
     part: Part,
 

@@ -1,4 +1,0 @@
-//! The tests of this crate, in one binary.
-
-mod colours;
-mod report;
