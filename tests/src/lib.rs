@@ -57,3 +57,14 @@ pub fn packages(name: &str) -> Option<std::path::PathBuf> {
 pub fn root() -> &'static std::path::Path {
     std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is a folder of the repository")
 }
+
+/// Compares `text` with the golden file `path` of the repository. `SNAPSHOTS=overwrite` rewrites the file.
+///
+/// # Panics
+///
+/// If they differ, or the file is missing or not UTF-8.
+#[track_caller]
+pub fn golden(path: impl AsRef<std::path::Path>, text: &str) {
+    let expected = snapbox::Data::read_from(&root().join(path), None).raw();
+    snapbox::assert_data_eq!(snapbox::Data::text(text).raw(), expected);
+}

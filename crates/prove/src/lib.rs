@@ -18,9 +18,10 @@ mod report;
 mod run;
 pub mod theory;
 mod why3;
+mod whyml;
 mod words;
 
-pub use code::{CodeFunction, CodeOptions, CodeReport, prove_c, prove_code, prove_runtime};
+pub use code::{COVERED, CodeFunction, CodeOptions, CodeReport, prove_c, prove_code, prove_runtime};
 pub use emit::{Theorems, theorems};
 pub use error::Error;
 use hearth_ipanema::ir::{Expr, Function, Place, Policy, Stmt, StmtKind};

@@ -6,8 +6,8 @@ use crate::{policy, progress};
 use hearth_modelcheck::{Counterexample, Rounds, WITHIN, check, standard_scenarios};
 use hearth_policy::Policy;
 use hearth_prove::{
-    CodeFunction, CodeOptions, CodeReport, Options, ProofCache, Property, Proved, Report, Verdict, goals,
-    invariants, prove_code, prove_watched, theorems,
+    COVERED, CodeFunction, CodeOptions, CodeReport, Options, ProofCache, Property, Proved, Report, Verdict,
+    goals, invariants, prove_code, prove_watched, theorems,
 };
 use serde::Serialize;
 use std::path::PathBuf;
@@ -119,6 +119,10 @@ fn code(report: &CodeReport) -> String {
     }
     for word in &report.open_words {
         text += &format!("the axiom `{word}` about words is not proved\n");
+    }
+    if COVERED.iter().all(|(policy, _)| *policy != report.policy) {
+        let covered = COVERED.map(|(policy, _)| policy).join(" and ");
+        text += &format!("the C of `{}` is not covered yet; that of {covered} is\n", report.policy);
     }
     let held = report.functions.iter().filter(|f| f.holds()).count();
     text + &format!("policy `{}`: {held} of {} functions proved\n", report.policy, report.functions.len())

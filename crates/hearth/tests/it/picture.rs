@@ -46,11 +46,7 @@ fn number(bytes: &[u8], at: usize) -> u32 {
 fn the_svg_is_the_expected_one() {
     let folder = with_trace();
     let svg = text(&drawn(folder.path(), "t.svg", &["--size", "500x300"]));
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/picture.svg");
-    if std::env::var_os("TRYCMD").is_some_and(|value| value == "overwrite") {
-        fs::write(&golden, &svg).expect("the golden file");
-    }
-    assert_eq!(svg, fs::read_to_string(golden).expect("the golden file"), "renew it with TRYCMD=overwrite");
+    hearth_tests::golden("crates/hearth/tests/golden/picture.svg", &svg);
 }
 
 #[test]

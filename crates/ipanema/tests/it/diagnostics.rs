@@ -1,5 +1,4 @@
-//! Compares the diagnostics of each `diagnostics/*.ipa` with the `.txt` file of the same name. To accept
-//! changes: `BLESS=1 cargo test -p hearth-ipanema --test diagnostics`.
+//! Compares the diagnostics of each `diagnostics/*.ipa` with the golden file `.txt` of the same name.
 
 use hearth_ipanema::syntax::{codes, parse};
 use hearth_ipanema::{SourceId, Sources};
@@ -7,8 +6,6 @@ use hearth_ipanema::{SourceId, Sources};
 #[test]
 fn diagnostics_are_as_expected() {
     let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/diagnostics");
-    let bless = std::env::var_os("BLESS").is_some();
-    let mut wrong = Vec::new();
     let mut count = 0;
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
@@ -21,15 +18,9 @@ fn diagnostics_are_as_expected() {
         let parsed = parse(SourceId::default(), &text);
         assert!(!parsed.diagnostics.is_empty(), "{name} is correct");
         let actual = crate::common::rendered(&name, &text, &parsed.diagnostics);
-        let expected = std::fs::read_to_string(path.with_extension("txt")).unwrap_or_default();
-        if bless {
-            std::fs::write(path.with_extension("txt"), actual).unwrap();
-        } else if actual != expected {
-            wrong.push(format!("--- {name}: expected\n{expected}\n--- found\n{actual}"));
-        }
+        hearth_tests::golden(path.with_extension("txt"), &actual);
     }
     assert!(count > 0);
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

@@ -1,27 +1,18 @@
-//! Compares the C of the built-in policies with `golden/*.c`. To accept changes:
-//! `BLESS=1 cargo test -p hearth-ipanema --test golden`.
+//! The emitted C: of three policies as text, of all policies that it compiles without warnings.
 
-use crate::harness::{compiles, emitted};
-use hearth_ipanema::{builtin, compile};
-use std::path::Path;
+use crate::harness::{compile_files, compiles, emitted};
+use hearth_ipanema::{builtin, compile, emit};
 
 #[test]
 fn emitted_c_is_as_expected() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let mut stale = Vec::new();
-    for name in builtin::NAMES.into_iter().chain(["cfs-like", "ule-like"]) {
-        let path = folder.join(format!("{name}.c"));
-        let c = emitted(name);
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(&path, &c).unwrap();
-        } else if std::fs::read_to_string(&path).ok().as_deref() != Some(&c) {
-            stale.push(name);
-        }
+    let files = [("fixture", include_str!("../golden/fixture.ipa"))];
+    let fixture = compile_files(&files, "fixture").unwrap_or_else(|failed| panic!("{failed}"));
+    assert!(fixture.warnings.is_empty(), "{:?}", fixture.warnings);
+    let fixture = emit::c(&fixture.ir);
+    for (name, c) in [("ule-cwc", emitted("ule-cwc")), ("cfs-cwc", emitted("cfs-cwc")), ("fixture", fixture)]
+    {
+        hearth_tests::golden(format!("crates/ipanema/tests/golden/{name}.c"), &c);
     }
-    assert!(
-        stale.is_empty(),
-        "the C of {stale:?} changed; check the difference, then accept it with BLESS=1"
-    );
 }
 
 /// Contracts are comments, so what is proved is the C that runs.

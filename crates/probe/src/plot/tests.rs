@@ -2,7 +2,6 @@ use super::*;
 use crate::disturbance::Disturbance;
 use crate::report::{Source, TimesMs};
 use crate::rounds::{Round, Times};
-use std::path::Path;
 use std::time::Duration;
 
 /// Rounds of a core like the E7: up in 29 ms, down in 10 with two bounces, the last of which ends after
@@ -68,19 +67,10 @@ fn report() -> Report {
     }
 }
 
-/// The book's picture equals the plot. `TRYCMD=overwrite` rewrites it, as for the book's examples.
+/// The book's picture equals the plot.
 #[test]
 fn the_books_picture() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/img/ftl.svg");
-    let drawn = svg(&report());
-    if std::env::var_os("TRYCMD").is_some_and(|what| what == "overwrite") {
-        std::fs::write(&path, &drawn).expect("the picture");
-    }
-    let shown = std::fs::read_to_string(&path).expect("the picture");
-    assert!(
-        shown == drawn,
-        "review the picture and rewrite it: TRYCMD=overwrite cargo test -p hearth-probe picture"
-    );
+    hearth_tests::golden("docs/src/img/ftl.svg", &svg(&report()));
 }
 
 #[test]

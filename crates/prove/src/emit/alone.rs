@@ -3,10 +3,10 @@
 
 use super::header::declarations;
 use super::program::Program;
-use super::text::words;
-use super::theorems::named;
+use super::theorems::{named, words};
 use super::unit::{Scope, Unit, attribute_name, why_type};
 use super::watch::Watch;
+use crate::whyml::{self, Decl, Step, Why, app, assign, deref, forall, forall_by, not, old, params, printed};
 use hearth_ipanema::ir::effects::{Access, Effects};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
 use hearth_ipanema::ir::{
@@ -16,6 +16,8 @@ use std::collections::{BTreeSet, HashSet};
 
 /// In a loop invariant: the cores that the loop has visited.
 pub const VISITED: &str = "VISITED";
+/// In a loop invariant or a contract: the label at the start.
+pub const LABEL: &str = "LABEL";
 
 const HEAD: &str = "
 module Present
@@ -48,9 +50,9 @@ pub fn attributes(unit: &Unit) -> Vec<Assigned> {
 
 /// The module `Present`, which modules with such handlers use: an assignment for each attribute.
 pub fn module(attributes: &[&Assigned]) -> String {
-    let same: String = attributes.iter().map(|attribute| attribute.same()).collect();
-    let assignments: String = attributes.iter().map(|attribute| attribute.assignment(attributes)).collect();
-    format!("{HEAD}\n{same}{assignments}end\n")
+    let same = attributes.iter().map(|attribute| attribute.same());
+    let assignments = attributes.iter().flat_map(|attribute| [Decl::Blank, attribute.assignment(attributes)]);
+    format!("{HEAD}\n{}end\n", printed(&same.chain(assignments).collect::<Vec<_>>()))
 }
 
 /// An attribute and its assignment.
@@ -72,54 +74,59 @@ impl Assigned {
         Assigned { name: attribute_name(owner, &attribute.name), ty: why_type(attribute.ty), of }
     }
 
-    fn same(&self) -> String {
-        let name = &self.name;
-        match self.of {
-            None => format!("  predicate same_{name} (a b: world) = {name} b = {name} a\n"),
-            Some((x, ty)) => format!(
-                "  predicate same_{name} (a b: world) = forall {x}: {ty} [{name} b {x}]. {name} b {x} = {name} a {x}\n"
-            ),
-        }
+    /// The value at a time, of an owner.
+    fn value(&self, time: Why, of: &str) -> Why {
+        if self.of.is_some() { app!(self.name, time, of) } else { app!(self.name, time) }
     }
 
-    fn assignment(&self, all: &[&Assigned]) -> String {
-        let (name, ty) = (&self.name, self.ty);
-        let (param, own, others) = match self.of {
-            None => (String::new(), format!("{name} !present = value"), String::new()),
-            Some((x, of)) => (
-                format!("({x}: {of}) "),
-                format!("{name} !present {x} = value"),
-                format!(
-                    "    ensures {{ forall u: {of} [{name} !present u]. u <> {x} -> {name} !present u = {name} (old !present) u }}\n"
-                ),
-            ),
+    /// The predicate that two times have the same values.
+    fn same(&self) -> Decl {
+        let (x, ty) = self.of.unwrap_or_default();
+        let [a, b] = ["a", "b"].map(|time| self.value(time.into(), x));
+        let same = match self.of {
+            None => b.equals(a),
+            Some(_) => forall_by(&format!("{x}: {ty}"), b.clone(), b.equals(a)),
         };
-        let frame: String = all
-            .iter()
-            .filter(|other| other.name != *name)
-            .map(|other| format!("    ensures {{ same_{} (old !present) !present }}\n", other.name))
-            .collect();
-        format!(
-            "\n  val set_{name} {param}(value: {ty}) : unit\n    writes {{ present }}\n    ensures {{ {own} }}\n\
-             {others}    ensures {{ same_clocks (old !present) !present }}\n{frame}"
-        )
+        Decl::Predicate(format!("same_{}", self.name), params(&[("a", "world"), ("b", "world")]), same)
+    }
+
+    fn assignment(&self, all: &[&Assigned]) -> Decl {
+        let [now, before] = [deref("present"), old(deref("present"))];
+        let (x, ty) = self.of.unwrap_or_default();
+        let mut ensures = vec![self.value(now.clone(), x).equals("value")];
+        if self.of.is_some() {
+            let [now, before] = [&now, &before].map(|time| self.value(time.clone(), "u"));
+            let kept = Why::from("u").infix("<>", x).implies(now.clone().equals(before));
+            ensures.push(forall_by(&format!("u: {ty}"), now, kept));
+        }
+        ensures.push(app!("same_clocks", &before, &now));
+        let others = all.iter().filter(|other| other.name != self.name);
+        ensures.extend(others.map(|other| app!(format!("same_{}", other.name), &before, &now)));
+        Decl::Program(whyml::Program {
+            name: format!("set_{}", self.name),
+            params: params(&self.of.into_iter().chain([("value", self.ty)]).collect::<Vec<_>>()),
+            result: "unit",
+            writes: vec!["present".into()],
+            ensures,
+            ..Default::default()
+        })
     }
 }
 
-/// The body of a function, with nobody else at work. `spec`: the other text of its module.
+/// The body of a function, with nobody else at work. `spec`: the formulas of its module.
 ///
-/// An assignment to an attribute that neither text reads, by itself or through what is declared of the policy, is left
+/// An assignment to an attribute that neither reads, by itself or through what is declared of the policy, is left
 /// out: it changes nothing that the module is about, but is one more state of the world for the provers.
-pub fn body<'p>(unit: &Unit<'p>, scope: &Scope<'p>, loop_invariants: &[String], spec: &str) -> String {
+pub fn body<'p>(unit: &Unit<'p>, scope: &Scope<'p>, loop_invariants: &[Why], spec: &[Why]) -> Why {
     let attributes: BTreeSet<String> = attributes(unit).into_iter().map(|attribute| attribute.name).collect();
     let declared = declarations(unit);
-    let read_in = |text: &str| -> BTreeSet<String> {
-        let mut used = words(text).collect();
+    let read_in = |formula: &Why| -> BTreeSet<String> {
+        let text = formula.to_string();
+        let mut used = words(&text).collect();
         named(&declared, &mut used);
         used.into_iter().filter_map(|word| attributes.get(word).cloned()).collect()
     };
-    let mut read: BTreeSet<String> = read_in(spec);
-    read.extend(read_in(&loop_invariants.concat()));
+    let mut read: BTreeSet<String> = spec.iter().chain(loop_invariants).flat_map(&read_in).collect();
     loop {
         unit.restart();
         let loop_invariants = loop_invariants.to_vec();
@@ -162,25 +169,19 @@ impl<'p> Program<'_, 'p> {
     }
 
     /// An assignment to an attribute.
-    pub fn set(&self, scope: &Scope<'p>, target: &Target, value: &Expr) -> String {
+    pub fn set(&self, scope: &Scope<'p>, target: &Target, value: &Expr) -> Step {
         let value = self.expr(scope, value);
-        let set = |owner, id, of: &str| format!("set_{} {of}{value};\n", self.unit.attribute(owner, id));
-        let of = |object: &Expr| self.expr(scope, object) + " ";
-        match target {
-            Target::Global(id) => set(Owner::Global, *id, ""),
-            Target::Thread { attribute, thread } => set(Owner::Thread, *attribute, &of(thread)),
-            Target::Core { attribute, core } => set(Owner::Core, *attribute, &of(core)),
-            Target::Local(_) | Target::Set(_) => format!("let _ = {value} in\n"),
-        }
-    }
-
-    pub fn steal_alone(&self, scope: &Scope<'p>, name: &str, thief: &Expr, victims: &Expr) -> String {
-        let (dst, from) = (self.unit.fresh("dst"), self.unit.fresh("from"));
-        let (thief, victims) = (self.expr(scope, thief), self.expr(scope, victims));
-        format!(
-            "let {dst} = {thief} in\nlet {from} = {victims} in\n(* {name} *) steal_alone {dst} {from};\n\
-             disturb ();\n"
-        )
+        let set = |owner, id| format!("set_{}", self.unit.attribute(owner, id));
+        Step::Do(match target {
+            Target::Global(id) => app!(set(Owner::Global, *id), value),
+            Target::Thread { attribute, thread } => {
+                app!(set(Owner::Thread, *attribute), self.expr(scope, thread), value)
+            }
+            Target::Core { attribute, core } => {
+                app!(set(Owner::Core, *attribute), self.expr(scope, core), value)
+            }
+            Target::Local(_) | Target::Set(_) => return Step::Let("_".into(), value),
+        })
     }
 
     /// A loop over cores. It visits each core that was in the set at its start, once.
@@ -190,25 +191,29 @@ impl<'p> Program<'_, 'p> {
         iteration: &Iteration,
         body: &[Stmt],
         assigned: &HashSet<LocalId>,
-    ) -> String {
-        let Over::Cores(set) = &iteration.over else { return String::new() };
+        steps: &mut Vec<Step>,
+    ) {
+        let Over::Cores(set) = &iteration.over else { return };
         let x = self.unit.fresh(&scope.function.local(iteration.local).name);
         let (all, visited) = (self.unit.fresh("all"), self.unit.fresh("visited"));
-        let set = self.expr(scope, set);
+        steps.push(Step::Let(all.clone(), self.expr(scope, set)));
+        steps.push(Step::Let(format!("ghost {visited}"), Why::Text("ref no_core")));
         let mut inner = scope.clone();
-        inner.bind(iteration.local, x.clone());
+        inner.bind(iteration.local, &x);
         let inside = self.nested(&inner, body, assigned);
-        let round = format!(
-            "let {x} = any int in\nassume {{ is_core {x} /\\ mem {x} {all} /\\ not mem {x} !{visited} }};\n\
-             {visited} := added {x} !{visited};\n{inside}"
-        );
-        let known = format!("forall c. mem c !{visited} -> is_core c /\\ mem c {all}");
-        let rounds = self.rounds_over(&round, &[known], &format!("!{visited}"));
-        let complete = match iteration.limit.is_none() && !breaks(body) {
-            true => format!("\nassume {{ forall c. is_core c -> mem c {all} -> mem c !{visited} }};"),
-            false => String::new(),
-        };
-        format!("let {all} = {set} in\nlet ghost {visited} = ref no_core in\n{rounds}{complete}\n")
+        let (is_visited, is_wanted) =
+            (|c: &str| app!("mem", c, deref(&visited)), |c: &str| app!("mem", c, &all));
+        let round = vec![
+            Step::Let(x.clone(), Why::Any("int")),
+            Step::Assume(Why::all([app!("is_core", &x), is_wanted(&x), not(is_visited(&x))])),
+            Step::Do(assign(&visited, app!("added", &x, deref(&visited)))),
+        ];
+        let known = forall("c", is_visited("c").implies(app!("is_core", "c").and(is_wanted("c"))));
+        steps.extend(self.rounds_over(Why::block(round, inside), &[known], &deref(&visited)));
+        if iteration.limit.is_none() && !breaks(body) {
+            let complete = app!("is_core", "c").implies(is_wanted("c").implies(is_visited("c")));
+            steps.push(Step::Assume(forall("c", complete)));
+        }
     }
 }
 

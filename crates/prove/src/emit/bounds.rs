@@ -7,6 +7,7 @@ use super::Theory;
 use super::term::Terms;
 use super::unit::{Scope, Unit, attribute_name, why_type};
 use crate::obligation::{Id, Property};
+use crate::whyml::{Decl, Why, forall};
 use hearth_ipanema::ir::effects::{assigned, is_pure};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr, walk_stmt};
 use hearth_ipanema::ir::{AttributeId, Expr, ExprKind, Function, LocalId, Owner, Stmt, StmtKind, Target};
@@ -19,8 +20,9 @@ const MOST: i64 = 0x10_0000_0000;
 pub fn names(unit: &Unit) -> Vec<String> {
     let sums = unit.sums.borrow();
     let summed = |name: &str| {
-        let term = format!("({} ", attribute_name(Owner::Thread, name));
-        sums.iter().any(|sum| sum.weight.contains(&term))
+        let function = attribute_name(Owner::Thread, name);
+        let mut reads = |part: &Why| matches!(part, Why::App(name, _) if *name == function);
+        sums.iter().any(|sum| sum.weight.any(&mut reads))
     };
     let bounded = |initial: i64| (1..=MOST).contains(&initial);
     let attributes = unit.policy.thread.iter().filter(|a| a.ty.is_scalar() && bounded(a.initial));
@@ -57,10 +59,10 @@ fn assignment(
 ) -> Id {
     unit.restart();
     let mut scope = Scope::new(function);
-    let mut params = String::new();
+    let mut variables = "r: readings".to_owned();
     for (i, local) in function.locals.iter().enumerate() {
         let variable = unit.fresh(&local.name);
-        params += &format!(", {variable}: {}", why_type(local.ty));
+        variables += &format!(", {variable}: {}", why_type(local.ty));
         scope.bind(LocalId(i as u32), variable);
     }
     let mut terms = Terms::new(unit, "r", "0");
@@ -69,10 +71,8 @@ fn assignment(
         scope.bind(local, value);
     }
     let term = terms.expr(&scope, value);
-    theory.module(
-        module,
-        &format!("  goal bounded: forall r: readings{params}.\n    1 <= {term} <= most_weight\n"),
-    );
+    let bounded = forall(&variables, Why::from(1).infix("<=", term.infix("<=", "most_weight")));
+    theory.module(module, &[Decl::Goal("bounded", bounded)]);
     let what = format!("`{name}` stays between 1 and 2^36, so that no sum of it wraps");
     theory.goal(Property::Conservation, &function.name, &what, &function.at, module, "bounded")
 }

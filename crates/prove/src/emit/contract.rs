@@ -4,10 +4,12 @@
 //! claims cores must return the claimed core. A policy that does otherwise loses the obligation, even if it holds.
 
 use super::actions::OWN;
+use super::alone::LABEL;
 use super::program::Program;
 use super::unit::Scope;
 use super::watch::{Watch, block_tells_affinity};
-use hearth_ipanema::ir::{BaseType, LocalId};
+use crate::whyml::{Step, Why, app, deref, either};
+use hearth_ipanema::ir::{BaseType, LocalId, Type};
 
 /// Goals of `steal.Phases`, and the statement of each.
 pub const CONTRACT: [(&str, &str); 4] = [
@@ -18,48 +20,40 @@ pub const CONTRACT: [(&str, &str); 4] = [
 ];
 
 impl<'p> Program<'_, 'p> {
-    /// Text before and after the body of a called function; empty without a contract.
-    pub fn contract(&self, scope: &Scope<'p>) -> (String, String) {
-        let ensures = match self.watch {
-            Watch::Affinity | Watch::Timer => self.returns_allowed(scope).map(|e| (String::new(), e)),
-            Watch::Claims | Watch::Sets => self.keeps(scope),
+    /// The postcondition of a called function. It may be about what was true at a label, which it adds to `steps`.
+    pub fn contract(&self, scope: &Scope<'p>, steps: &mut Vec<Step>) -> Option<Why> {
+        match self.watch {
+            Watch::Affinity | Watch::Timer => self.returns_allowed(scope),
+            Watch::Claims | Watch::Sets => self.keeps(scope, steps),
             Watch::Cores | Watch::OwnCore | Watch::Alone => None,
-        };
-        match ensures {
-            Some((label, ensures)) => (format!("{label}begin ensures {{ {ensures} }}\n"), "\nend".into()),
-            None => Default::default(),
         }
     }
 
     /// Contract: the returned core is in the thread's affinity and in the sets that were passed.
-    fn returns_allowed(&self, scope: &Scope<'p>) -> Option<String> {
+    fn returns_allowed(&self, scope: &Scope<'p>) -> Option<Why> {
         let function = scope.function;
         let core = function.result.filter(|ty| ty.base == BaseType::Core)?;
-        let mut facts = vec!["is_core x_".to_owned()];
+        let mut facts = vec![app!("is_core", "x_")];
         for (i, local) in function.params().iter().enumerate() {
             let value = scope.value(LocalId(i as u32));
             match (local.ty.base, value) {
                 (BaseType::Thread, Some(value))
-                    if value == OWN && block_tells_affinity(self.unit.policy, &function.body) =>
+                    if value == OWN.into() && block_tells_affinity(self.unit.policy, &function.body) =>
                 {
-                    facts.push(format!("allowed {OWN} x_"));
+                    facts.push(app!("allowed", OWN, "x_"));
                 }
-                (BaseType::Set, Some(value)) => facts.push(format!("mem x_ {value}")),
+                (BaseType::Set, Some(value)) => facts.push(app!("mem", "x_", value)),
                 _ => {}
             }
         }
         if facts.len() == 1 {
             return None;
         }
-        let facts = facts.join(" /\\ ");
-        Some(match core.optional {
-            true => format!("match result with Just x_ -> {facts} | Nothing -> true end"),
-            false => format!("let x_ = result in {facts}"),
-        })
+        Some(of_result(core, Why::all(facts), "true"))
     }
 
     /// Contract: what is watched is unchanged, except for a claim of the returned core.
-    fn keeps(&self, scope: &Scope<'p>) -> Option<(String, String)> {
+    fn keeps(&self, scope: &Scope<'p>, steps: &mut Vec<Step>) -> Option<Why> {
         let function = scope.function;
         if function.effects.moves {
             return None;
@@ -68,20 +62,26 @@ impl<'p> Program<'_, 'p> {
         let core = function.result.filter(|ty| ty.base == BaseType::Core);
         let ensures = match (self.watch, core) {
             (Watch::Claims, Some(ty)) => {
-                let was = format!("(!claimed at {label})");
-                let one = format!("!claimed = added x_ {was}");
-                let one = match ty.optional {
-                    true => format!("match result with Just x_ -> {one} | Nothing -> false end"),
-                    false => format!("let x_ = result in {one}"),
-                };
-                format!("!claimed = {was} \\/ {one}")
+                let was = deref("claimed").at(&label);
+                let one = deref("claimed").equals(app!("added", "x_", &was));
+                deref("claimed").equals(was).or(of_result(ty, one, "false"))
             }
             (Watch::Sets, _) => {
-                let held = self.loop_invariants.join(" /\\ ");
-                held.replace("LABEL", &label)
+                let mut held = Why::all(self.loop_invariants.clone());
+                held.substitute(LABEL, &(&label).into());
+                held
             }
             _ => return None,
         };
-        Some((format!("label {label} in\n"), ensures))
+        steps.push(Step::Label(label));
+        Some(ensures)
+    }
+}
+
+/// A formula about the result `x_`, a core. `without`: the formula if there is none.
+fn of_result(ty: Type, formula: Why, without: &str) -> Why {
+    match ty.optional {
+        true => either("result".into(), ("Just x_".into(), formula), ("Nothing", without.into())),
+        false => Why::block(vec![Step::Let("x_".into(), "result".into())], formula),
     }
 }

@@ -4,10 +4,10 @@ use super::Theory;
 use super::actions::OWN;
 use super::contract::CONTRACT;
 use super::program::Program;
-use super::text::indented;
 use super::unit::{Scope, Unit};
 use super::watch::Watch;
 use crate::obligation::{Claim, Id, Property};
+use crate::whyml::{self, Decl, Params, Step, Why, params};
 use hearth_ipanema::ir::{Event, Function, LocalId, Moves, Place};
 
 pub const PICKS: &str = "it takes a thread if the core has one, from any of its queues";
@@ -37,33 +37,60 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
 }
 
 /// A handler as a WhyML function. Its result is the core on which it placed its thread, if it did.
-pub fn handler_text(
+pub fn handler_program(
     unit: &Unit,
     name: &str,
-    params: &str,
-    requires: &[String],
-    ensures: &str,
-    body: &str,
-) -> String {
-    let requires: String = requires.iter().map(|r| format!("    requires {{ {r} }}\n")).collect();
-    format!(
-        "  let {name} {params} : maybe\n{}{requires}    \
-         ensures {{ {ensures} }}\n  = try\n{}\n    with Placed c -> Just c | Return -> Nothing | Gone -> Nothing end\n",
-        queues(unit),
-        indented(&indented(&indented(&format!("{body};\nNothing"))))
-    )
+    params: Params,
+    requires: Vec<Why>,
+    ensures: Why,
+    body: Why,
+) -> Decl {
+    Decl::Program(whyml::Program {
+        name: name.into(),
+        params,
+        result: "maybe",
+        requires: [vec![queues(unit)], requires].concat(),
+        ensures: vec![ensures],
+        body: Some(caught(body)),
+        ..Default::default()
+    })
+}
+
+/// A handler's body as an expression: the core on which it placed its thread, if it did.
+pub fn caught(body: Why) -> Why {
+    let ends = [("Placed c", "Just c"), ("Return", "Nothing"), ("Gone", "Nothing")];
+    let ends = ends.map(|(exception, value)| (exception.into(), Why::Text(value)));
+    Why::Try(body.then("Nothing".into()).into(), ends.into())
+}
+
+/// A handler of an event of the core `own_core`.
+fn core_program(name: &str, result: &'static str, requires: Vec<Why>, ensures: Why, body: Why) -> Decl {
+    Decl::Program(whyml::Program {
+        name: name.into(),
+        params: params(&[("own_core", "int")]),
+        result,
+        requires: [vec![Why::Text("is_core own_core"), Why::Text(CONSISTENT)], requires].concat(),
+        ensures: vec![ensures],
+        body: Some(body),
+        ..Default::default()
+    })
+}
+
+/// A body that returns nothing.
+pub fn returning(body: Why) -> Why {
+    Why::Try(body.into(), vec![("Return".into(), whyml::unit())])
 }
 
 /// Precondition: the policy's number of ready queues.
-fn queues(unit: &Unit) -> String {
-    format!("    requires {{ nr_queues = {} }}\n", unit.policy.queues.len())
+fn queues(unit: &Unit) -> Why {
+    Why::from("nr_queues").equals(unit.policy.queues.len() as i64)
 }
 
 /// The scope of a thread event's handler, with its parameters: the thread, and a core.
 pub fn bound(handler: &Function) -> Scope<'_> {
     let mut scope = Scope::new(handler);
     for (i, name) in ["own_thread", "origin"].iter().enumerate().take(handler.arity as usize) {
-        scope.bind(LocalId(i as u32), (*name).into());
+        scope.bind(LocalId(i as u32), *name);
     }
     scope
 }
@@ -71,10 +98,10 @@ pub fn bound(handler: &Function) -> Scope<'_> {
 /// What each moment satisfies: precondition of what reads or changes cores.
 pub const CONSISTENT: &str = "consistent !now_state";
 
-pub const THREAD_EVENT: &str = "(own_thread: thread) (origin: int)";
+pub const THREAD_EVENT: [(&str, &str); 2] = [(OWN, "thread"), ("origin", "int")];
 
-pub fn placement_requires() -> Vec<String> {
-    vec!["is_core origin".into(), "exists c. is_core c /\\ allowed own_thread c".into()]
+pub fn placement_requires() -> Vec<Why> {
+    vec![Why::Text("is_core origin"), Why::Text("exists c. is_core c /\\ allowed own_thread c")]
 }
 
 /// A thread that was preempted may have lost the affinity to its core; then the kernel moves it on.
@@ -106,17 +133,17 @@ fn placement(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function)
     ] {
         unit.restart();
         let watch = if places { Watch::Cores } else { Watch::Affinity };
-        let absent = format!("absent !now_state {OWN}");
+        let absent = Why::Text("absent !now_state own_thread");
         let mut program = Program { places, ..Program::watching(unit, watch) };
         let mut requires = placement_requires();
         if places {
-            requires.extend([CONSISTENT.into(), format!("in_transit {OWN}"), absent.clone()]);
+            requires.extend([Why::Text(CONSISTENT), Why::Text("in_transit own_thread"), absent.clone()]);
             program.loop_invariants.push(absent);
         }
         let body = program.body(&bound(handler));
-        let text = handler_text(unit, goal, THREAD_EVENT, &requires, ensures, &body);
+        let program = handler_program(unit, goal, params(&THREAD_EVENT), requires, Why::Text(ensures), body);
         let module = format!("{}_{name}", capital(property.name()));
-        theory.module(&module, &text);
+        theory.module(&module, &[program]);
         theory.goal(property, name, what, &handler.at, &module, &format!("{goal}'vc"));
     }
     once(theory, name, handler);
@@ -132,17 +159,14 @@ fn once(theory: &mut Theory, name: &str, handler: &Function) {
 fn schedule(unit: &Unit, theory: &mut Theory, handler: &Function) {
     unit.restart();
     let mut scope = Scope::new(handler);
-    scope.bind(LocalId(0), "own_core".into());
+    scope.bind(LocalId(0), "own_core");
     let program = Program::watching(unit, Watch::OwnCore);
-    let body = indented(&indented(&indented(&format!("{};\nNoThread", program.body(&scope)))));
-    let text = format!(
-        "  let picks (own_core: int) : maybe_thread\n    requires {{ is_core own_core }}\n    \
-         requires {{ {CONSISTENT} }}\n{}    \
-         ensures {{ took !now_state own_core result }}\n  \
-         = try\n{body}\n    with Chosen t -> Thread t | Return -> NoThread end\n",
-        queues(unit)
-    );
-    theory.module("Conservation_schedule", &text);
+    let ends = [("Chosen t", "Thread t"), ("Return", "NoThread")];
+    let ends = ends.map(|(exception, value)| (exception.into(), Why::Text(value)));
+    let body = Why::Try(program.body(&scope).then("NoThread".into()).into(), ends.into());
+    let took = Why::Text("took !now_state own_core result");
+    let picks = core_program("picks", "maybe_thread", vec![queues(unit)], took, body);
+    theory.module("Conservation_schedule", &[picks]);
     theory.goal(Property::Conservation, "schedule", PICKS, &handler.at, "Conservation_schedule", "picks'vc");
 }
 
@@ -152,9 +176,10 @@ fn back(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function) {
     let program = Program::watching(unit, Watch::Cores);
     let body = program.body(&bound(handler));
     let ensures = "match result with Just c -> c = core_of own_thread | Nothing -> true end";
-    let text = handler_text(unit, "stays", "(own_thread: thread)", &[CONSISTENT.into()], ensures, &body);
+    let (own, requires) = (params(&[(OWN, "thread")]), vec![Why::Text(CONSISTENT)]);
+    let stays = handler_program(unit, "stays", own, requires, Why::Text(ensures), body);
     let module = format!("Conservation_{}", event.name());
-    theory.module(&module, &text);
+    theory.module(&module, &[stays]);
     let claim = Claim::Goal { module, goal: "stays'vc".into() };
     let what = "the thread stays on its core, which takes another";
     theory.add(
@@ -177,12 +202,9 @@ fn leave(theory: &mut Theory, event: Event, handler: &Function) {
         true => Claim::Goal { module: module.clone(), goal: "leaves'vc".into() },
         false => Claim::Decided { by: "effects of the handler".into(), holds: false },
     };
-    let text = format!(
-        "  use composition.Composition as Whole\n\n  let leaves (own_core: int) : unit\n    \
-         requires {{ is_core own_core }}\n    requires {{ {CONSISTENT} }}\n    \
-         ensures {{ found !now_state own_core }}\n  = Whole.leaves own_core\n"
-    );
-    theory.module(&module, &text);
+    let (found, body) = (Why::Text("found !now_state own_core"), Why::Text("Whole.leaves own_core"));
+    let leaves = core_program("leaves", "unit", Vec::new(), found, body);
+    theory.module(&module, &[Decl::Text("use composition.Composition as Whole"), Decl::Blank, leaves]);
     theory.add(Property::Conservation, event.name(), what, &handler.at, claim, rests_on);
 }
 
@@ -194,22 +216,18 @@ pub fn nowhere(unit: &Unit) -> Place {
 fn newly_idle(unit: &Unit, theory: &mut Theory, handler: Option<&Function>) {
     unit.restart();
     let mut rests_on = Vec::new();
-    let mut body = "()".to_owned();
+    let mut body = whyml::unit();
     let at = handler.map_or_else(|| nowhere(unit), |handler| handler.at.clone());
     if let Some(handler) = handler {
         let mut scope = Scope::new(handler);
-        scope.bind(LocalId(0), "own_core".into());
+        scope.bind(LocalId(0), "own_core");
         let program = Program::watching(unit, Watch::Cores);
         body = program.body(&scope);
         rests_on = contracts(unit, handler);
     }
-    let text = format!(
-        "  let finds (own_core: int) : unit\n    requires {{ is_core own_core }}\n    \
-         requires {{ {CONSISTENT} }}\n    \
-         ensures {{ found !now_state own_core }}\n  = try\n{}\n    with Return -> () end\n",
-        indented(&indented(&indented(&body)))
-    );
-    theory.module("Conservation_newly_idle", &text);
+    let found = Why::Text("found !now_state own_core");
+    let finds = core_program("finds", "unit", Vec::new(), found, returning(body));
+    theory.module("Conservation_newly_idle", &[finds]);
     let goal = "finds'vc";
     let claim = Claim::Goal { module: "Conservation_newly_idle".into(), goal: goal.into() };
     theory.add(Property::Conservation, "newly_idle", FINDS, &at, claim, rests_on);
@@ -218,18 +236,13 @@ fn newly_idle(unit: &Unit, theory: &mut Theory, handler: Option<&Function>) {
 fn balance(unit: &Unit, theory: &mut Theory, handler: &Function) {
     unit.restart();
     let mut scope = Scope::new(handler);
-    scope.bind(LocalId(0), "own_core".into());
-    let pulled = "forall i. is_core i -> mem i !pulled -> conserved_for !now_state i";
+    scope.bind(LocalId(0), "own_core");
+    let pulled = Why::Text("forall i. is_core i -> mem i !pulled -> conserved_for !now_state i");
     let mut program = Program::watching(unit, Watch::Cores);
-    program.loop_invariants.push(pulled.into());
-    let body = format!("pull_none ();\n{}", program.body(&scope));
-    let text = format!(
-        "  let balances (own_core: int) : unit\n    requires {{ is_core own_core }}\n    \
-         requires {{ {CONSISTENT} }}\n    \
-         ensures {{ {pulled} }}\n  = try\n{}\n    with Return -> () end\n",
-        indented(&indented(&indented(&body)))
-    );
-    theory.module("Conservation_balance", &text);
+    program.loop_invariants.push(pulled.clone());
+    let body = Why::block(vec![Step::Do(Why::Text("pull_none ()"))], program.body(&scope));
+    let balances = core_program("balances", "unit", Vec::new(), pulled, returning(body));
+    theory.module("Conservation_balance", &[balances]);
     let what = "no core that it steals for is left idle while another is overloaded";
     let claim = Claim::Goal { module: "Conservation_balance".into(), goal: "balances'vc".into() };
     theory.add(Property::Conservation, "balance", what, &handler.at, claim, contracts(unit, handler));

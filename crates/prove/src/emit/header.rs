@@ -3,6 +3,7 @@
 use super::bounds;
 use super::theorems::Declaration;
 use super::unit::{Sum, Unit, attribute_name, why_type};
+use crate::whyml::{Decl, Why, app, forall, forall_by, params};
 use hearth_ipanema::ir::{Attribute, BaseType, Owner, Param, Type};
 
 /// The beginning of the module.
@@ -41,54 +42,55 @@ pub const HEAD: &str = "module Policy
 pub fn declarations(unit: &Unit) -> Vec<Declaration> {
     let policy = unit.policy;
     let bounded = bounds::names(unit);
-    let of = |owner, params, args| {
+    let of = |owner| {
         let attributes = policy.attributes(owner).iter();
-        attributes.map(|a| attribute(owner, a, params, args, bounded.contains(&a.name))).collect::<Vec<_>>()
+        attributes.map(|a| attribute(owner, a, bounded.contains(&a.name))).collect::<Vec<_>>()
     };
     let params = policy.params.iter().map(param).collect();
     let sums = unit.sums.borrow().iter().enumerate().map(|(number, weight)| sum(number, weight)).collect();
-    let (globals, threads, cores) = (
-        of(Owner::Global, "(w: world)", "w"),
-        of(Owner::Thread, "(w: world) (t: thread)", "w t"),
-        of(Owner::Core, "(w: world) (c: int)", "w c"),
-    );
-    [params, globals, threads, cores, sums].concat()
+    [params, of(Owner::Global), of(Owner::Thread), of(Owner::Core), sums].concat()
 }
 
 fn param(param: &Param) -> Declaration {
     let name = format!("param_{}", param.name);
-    let mut text = format!("\n  constant {name} : {}\n", why_type(param.ty));
+    let mut parts = vec![Decl::Function(name.clone(), Vec::new(), why_type(param.ty))];
     if param.ty.base != BaseType::Bool {
-        text += &format!("  axiom {name}_bounds: {} <= {name} <= {}\n", param.min, param.max);
+        let bounds = Why::from(param.min).infix("<=", Why::from(&name).infix("<=", param.max));
+        parts.push(Decl::Axiom(format!("{name}_bounds"), bounds));
     }
-    Declaration { name, text }
+    Declaration::new(name, parts)
 }
 
 fn sum(number: usize, sum: &Sum) -> Declaration {
     let name = format!("sum_{number}");
-    let text = format!(
-        "\n  constant {name} : summand\n  \
-         axiom {name}_is: forall w t [weight {name} w t]. weight {name} w t = {}\n",
-        sum.weight
-    );
-    Declaration { name, text }
+    let weight = app!("weight", &name, "w", "t");
+    let is = forall_by("w t", weight.clone(), weight.equals(&sum.weight));
+    let parts =
+        vec![Decl::Function(name.clone(), Vec::new(), "summand"), Decl::Axiom(format!("{name}_is"), is)];
+    Declaration::new(name, parts)
 }
 
 /// `bounded`: as `bounds` says of a thread's attribute that a sum adds up.
-fn attribute(owner: Owner, attribute: &Attribute, params: &str, args: &str, bounded: bool) -> Declaration {
+fn attribute(owner: Owner, attribute: &Attribute, bounded: bool) -> Declaration {
     let name = attribute_name(owner, &attribute.name);
-    let ty = attribute.ty;
-    let mut text = format!("\n  function {name} {params} : {}\n", why_type(ty));
-    if let Some(valid) = validity(ty) {
-        text += &format!("  axiom {name}_is: forall {args}. {valid} ({name} {args})\n");
+    let of: &[(&str, &str)] = match owner {
+        Owner::Global => &[("w", "world")],
+        Owner::Thread => &[("w", "world"), ("t", "thread")],
+        Owner::Core => &[("w", "world"), ("c", "int")],
+    };
+    let variables: Vec<&str> = of.iter().map(|(name, _)| *name).collect();
+    let value = Why::App(name.clone(), variables.iter().map(|name| Why::from(*name)).collect());
+    let all = |formula| forall(&variables.join(" "), formula);
+    let mut parts = vec![Decl::Function(name.clone(), params(of), why_type(attribute.ty))];
+    if let Some(valid) = validity(attribute.ty) {
+        parts.push(Decl::Axiom(format!("{name}_is"), all(app!(valid, &value))));
     }
     if owner == Owner::Thread && bounded {
-        text += &format!(
-            "  (* By the obligations of its assignments. *)\n  \
-             axiom {name}_bounds: forall w t. 1 <= {name} w t <= most_weight\n"
-        );
+        parts.push(Decl::Comment("By the obligations of its assignments."));
+        let bounds = Why::from(1).infix("<=", value.infix("<=", "most_weight"));
+        parts.push(Decl::Axiom(format!("{name}_bounds"), all(bounds)));
     }
-    Declaration { name, text }
+    Declaration::new(name, parts)
 }
 
 /// The predicate that each value of a type satisfies.

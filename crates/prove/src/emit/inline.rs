@@ -2,11 +2,12 @@
 
 use super::term::{Terms, cases};
 use super::unit::Scope;
+use crate::whyml::{Why, conditional, either};
 use hearth_ipanema::ir::{Expr, FunctionId, LocalId, Stmt, StmtKind, Target};
 
 impl Terms<'_, '_> {
     /// The value of a call. An argument without a term is `None`.
-    pub fn inline(&mut self, id: FunctionId, args: Vec<Option<String>>) -> String {
+    pub fn inline(&mut self, id: FunctionId, args: Vec<Option<Why>>) -> Why {
         let function = self.unit.policy.function(id);
         let mut scope = Scope::new(function);
         for (i, arg) in args.into_iter().enumerate() {
@@ -16,11 +17,11 @@ impl Terms<'_, '_> {
         }
         let body: Vec<&Stmt> = function.body.iter().collect();
         let value = self.returned(&mut scope, &body);
-        value.or_else(|| Some(self.unknown(function.result?))).unwrap_or_default()
+        value.or_else(|| Some(self.unknown(function.result?))).unwrap_or(Why::Text("()"))
     }
 
     /// The value that a body returns; `None` if the body has no translation to a term.
-    fn returned(&mut self, scope: &mut Scope, body: &[&Stmt]) -> Option<String> {
+    fn returned(&mut self, scope: &mut Scope, body: &[&Stmt]) -> Option<Why> {
         let (first, rest) = body.split_first()?;
         match &first.kind {
             StmtKind::Let { local, value } | StmtKind::Assign { target: Target::Local(local), value } => {
@@ -33,7 +34,7 @@ impl Terms<'_, '_> {
                 let test = self.expr(scope, test);
                 let yes = self.returned(&mut scope.clone(), &joined(then, rest))?;
                 let no = self.returned(&mut scope.clone(), &joined(otherwise, rest))?;
-                Some(format!("(if {test} then {yes} else {no})"))
+                Some(conditional(test, yes, no))
             }
             StmtKind::IfSome { local, value, then, otherwise } => {
                 let x = self.unit.fresh(&scope.function.local(*local).name);
@@ -43,7 +44,7 @@ impl Terms<'_, '_> {
                 let yes = self.returned(&mut inner, &joined(then, rest))?;
                 let no = self.returned(&mut scope.clone(), &joined(otherwise, rest))?;
                 let (some, none) = cases(value.ty);
-                Some(format!("(match {optional} with {some} {x} -> {yes} | {none} -> {no} end)"))
+                Some(either(optional, (format!("{some} {x}"), yes), (none, no)))
             }
             StmtKind::Block(block) => self.returned(scope, &joined(block, rest)),
             _ => None,

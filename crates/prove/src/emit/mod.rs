@@ -1,4 +1,4 @@
-//! WhyML from a policy's IR.
+//! WhyML from a policy's IR. The passes build trees ([`crate::whyml`]), which one printer prints.
 //!
 //! The passes, in their order: *abstract* (`term`, `inline`: expressions as terms over what an event
 //! reads), *obligations* (`steals`, `bounds`, `events`, `sets`, `claims`,
@@ -23,7 +23,6 @@ mod search;
 mod sets;
 mod steals;
 mod term;
-mod text;
 mod theorems;
 mod timers;
 mod turns;
@@ -33,6 +32,7 @@ mod watch;
 
 use crate::Invariant;
 use crate::obligation::{Claim, Id, Obligation, Property};
+use crate::whyml::{Decl, printed};
 use hearth_ipanema::ir::{Place, Policy, Steal};
 pub use theorems::Theorems;
 use theorems::{Module, Source};
@@ -74,8 +74,8 @@ pub struct Theory {
 }
 
 impl Theory {
-    fn module(&mut self, name: &str, body: &str) {
-        self.modules.push(Module::new(name, body));
+    fn module(&mut self, name: &str, declarations: &[Decl]) {
+        self.modules.push(Module::new(name, &printed(declarations)));
     }
 
     fn goal(

@@ -2,14 +2,15 @@
 //! changes the keys of threads that wait.
 
 use super::Theory;
+use super::actions::OWN;
 use super::alone;
 use super::events::nowhere;
 use super::running::{
-    self, Goal, RUNS, is_of_own_thread, is_restarted_by_its_own, ran_since, within, writers,
+    self, Goal, RUNS, is_of_own_thread, is_restarted_by_its_own, mentions, ran_since, within, writers,
 };
-use super::text::indented;
 use super::unit::{Scope, Unit, attribute_name};
 use crate::obligation::{Claim, Id, Property};
+use crate::whyml::{Decl, Program, Why, app, deref, forall, old, params};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
 use hearth_ipanema::ir::{AttributeId, BaseType, Event, Expr, Function, FunctionId, LocalId, Owner, Policy};
 use std::collections::BTreeSet;
@@ -83,23 +84,29 @@ fn charged(policy: &Policy, key: AttributeId) -> Option<AttributeId> {
 /// A thread that becomes ready on the core where it was before keeps its key or gets a larger one.
 fn entered(unit: &Unit, theory: &mut Theory, enqueue: &Function, key: &Key) -> Id {
     let mut scope = Scope::new(enqueue);
-    scope.bind(LocalId(0), "own_thread".into());
-    scope.bind(LocalId(1), "core".into());
-    let term = &key.term;
-    let home = |home: &String| format!("{home} !present own_thread = Just core");
-    let at_home: String = key.homes.iter().map(|h| format!("    requires {{ {} }}\n", home(h))).collect();
-    let stays: String = key.homes.iter().map(|h| format!("\n      /\\ {}", home(h))).collect();
-    let body = alone::body(unit, &scope, &[], &format!("{term} {at_home} {stays}"));
-    let turns = key.charged.map(|charged| any_turn(unit, charged, &body)).unwrap_or_default();
-    let text = format!(
-        "  use Present\n\n  let enters (own_thread: thread) (core: int) : unit\n    requires {{ is_core core /\\ sound !now_state }}\n\
-         {}{turns}{at_home}    ensures {{ {term} !present own_thread >= {term} (old !present) own_thread{stays} }}\n  \
-         = try\n{}\n    with Return -> () end\n",
-        within(unit, &body),
-        indented(&indented(&indented(&body)))
-    );
+    scope.bind(LocalId(0), OWN);
+    scope.bind(LocalId(1), "core");
+    let of_thread = |attribute: &str, time: Why| app!(attribute, time, OWN);
+    let at_home: Vec<Why> =
+        key.homes.iter().map(|home| of_thread(home, deref("present")).equals(app!("Just", "core"))).collect();
+    let (now, before) = (of_thread(&key.term, deref("present")), of_thread(&key.term, old(deref("present"))));
+    let ensures = Why::all([now.infix(">=", before)].into_iter().chain(at_home.clone()));
+    let body = alone::body(unit, &scope, &[], std::slice::from_ref(&ensures));
+    let mut requires = vec![Why::Text("is_core core /\\ sound !now_state")];
+    requires.extend(within(unit, &body));
+    requires.extend(key.charged.into_iter().flat_map(|charged| any_turn(unit, charged, &body)));
+    requires.extend(at_home);
+    let enters = Decl::Program(Program {
+        name: "enters".into(),
+        params: params(&[(OWN, "thread"), ("core", "int")]),
+        result: "unit",
+        requires,
+        ensures: vec![ensures],
+        body: Some(super::events::returning(body)),
+        ..Default::default()
+    });
     let module = format!("Waiting_enqueue_{}", key.name);
-    theory.module(&module, &text);
+    theory.module(&module, &[Decl::Text("use Present"), Decl::Blank, enters]);
     let what = format!("a thread that returns to its core keeps its `{}`, or gets a larger one", key.name);
     let claim = Claim::Goal { module, goal: "enters'vc".into() };
     theory.add(Property::Waiting, "enqueue", &what, &enqueue.at, claim, Vec::new())
@@ -107,15 +114,16 @@ fn entered(unit: &Unit, theory: &mut Theory, enqueue: &Function, key: &Key) -> I
 
 /// Precondition of a handler that also charges the thread which runs on the core: `is_restarted_by_its_own` and the limit
 /// of a turn (`proofs/waiting.mlw`) hold for each thread.
-fn any_turn(unit: &Unit, charged: AttributeId, program: &str) -> String {
+fn any_turn(unit: &Unit, charged: AttributeId, program: &Why) -> Vec<Why> {
     let charged = attribute_name(Owner::Thread, &unit.policy.thread[charged.index()].name);
-    if !program.contains(&charged) {
-        return String::new();
+    if !mentions(program, &charged) {
+        return Vec::new();
     }
-    format!(
-        "    requires {{ forall t. 0 <= {charged} !present t <= runtime !present t <= most_runtime }}\n    \
-         requires {{ forall t. runtime !present t - {charged} !present t <= most_turn }}\n"
-    )
+    let [charged, ran] = [&*charged, "runtime"].map(|of| app!(of, deref("present"), "t"));
+    let charged_before =
+        Why::from(0).infix("<=", charged.clone().infix("<=", ran.clone().infix("<=", "most_runtime")));
+    let turn = ran.infix("-", charged).infix("<=", "most_turn");
+    vec![forall("t", charged_before), forall("t", turn)]
 }
 
 /// An event of the running thread adds what it ran to its key. A tick may leave that to a later event.
@@ -127,18 +135,21 @@ fn ran(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function, key: 
         return Id::new(event.name(), &what);
     };
     let charged_of = attribute_name(Owner::Thread, &unit.policy.thread[charged.index()].name);
-    let [now, old] = ["!present", "(old !present)"]
-        .map(|at| (format!("{} {at} own_thread", key.term), format!("{charged_of} {at} own_thread")));
-    let later = match event {
-        Event::Tick => format!("\n      \\/ ({} = {} /\\ {} = {})", now.0, old.0, now.1, old.1),
-        _ => String::new(),
-    };
-    let ran = "runtime !present own_thread";
-    let ensures = format!(
-        "({} >= {} /\\ {} = {ran}\n      /\\ ({ran} - {} >= least_turn -> {} >= {} + 1)){later}",
-        now.0, old.0, now.1, old.1, now.0, old.0
-    );
-    let home = |home: &String| format!("{home} !present own_thread = Just (core_of own_thread)");
+    let [now, before] = [deref("present"), old(deref("present"))];
+    let [key_now, key_before] = [&now, &before].map(|time| app!(key.term, time, OWN));
+    let [charged_now, charged_before] = [&now, &before].map(|time| app!(charged_of, time, OWN));
+    let ran = app!("runtime", now, OWN);
+    let long = ran.clone().infix("-", &charged_before).infix(">=", "least_turn");
+    let mut ensures = Why::all([
+        key_now.clone().infix(">=", &key_before),
+        charged_now.clone().equals(&ran),
+        long.implies(key_now.clone().infix(">=", key_before.clone().infix("+", 1))),
+    ]);
+    if event == Event::Tick {
+        ensures = ensures.or(key_now.equals(key_before).and(charged_now.equals(charged_before)));
+    }
+    let home =
+        |home: &String| app!(home, deref("present"), OWN).equals(Why::Text("Just (core_of own_thread)"));
     let requires = key.homes.iter().map(home).collect();
     let goal =
         Goal { event, handler, what: &what, name: &key.name, starts: Some(charged), requires, ensures };

@@ -4,9 +4,9 @@
 use super::Theory;
 use super::alone::{self, VISITED};
 use super::term::Terms;
-use super::text::indented;
 use super::unit::{Scope, Unit};
 use crate::obligation::{Claim, Id, Property};
+use crate::whyml::{Decl, Program, Step, Why, app, deref, forall, not, params};
 use hearth_ipanema::ir::effects::assigned;
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
 use hearth_ipanema::ir::{
@@ -20,8 +20,8 @@ const FREQUENT: &str = "it acts again after at most 10 s";
 struct Claimed {
     what: &'static str,
     /// Holds at the end, and of the cores visited so far in each loop.
-    ensures: String,
-    invariants: Vec<String>,
+    ensures: Why,
+    invariants: Vec<Why>,
     bound: &'static str,
     /// The theorem of the bound.
     theorem: &'static str,
@@ -38,22 +38,29 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
     let gate = Gate::of(handler);
     let claimed = claimed(unit.policy, handler);
     let mut scope = Scope::new(handler);
-    scope.bind(LocalId(0), "own_core".into());
-    let body = alone::body(unit, &scope, &claimed.invariants, &claimed.ensures);
-    let open = gate.as_ref().map_or_else(String::new, |gate| {
+    scope.bind(LocalId(0), "own_core");
+    let spec = [claimed.ensures.clone()];
+    let body = alone::body(unit, &scope, &claimed.invariants, &spec);
+    let mut requires = vec![
+        Why::Text("is_core own_core /\\ sound !now_state /\\ single !now_state /\\ settled_idle !now_state"),
+        Why::Text("nr (state !now_state own_core) >= 1 /\\ not !moved"),
+    ];
+    requires.extend(gate.as_ref().map(|gate| {
         let mut terms = Terms::new(unit, "r", "0");
         terms.alone = true;
-        format!("    requires {{ not {} }}\n", terms.expr(&scope, gate.test))
+        not(terms.expr(&scope, gate.test))
+    }));
+    let start = Step::Let("ghost start".into(), deref("now_state"));
+    let recovers = Decl::Program(Program {
+        name: "recovers".into(),
+        params: params(&[("own_core", "int")]),
+        result: "unit",
+        requires,
+        ensures: spec.into(),
+        body: Some(Why::block(vec![start], super::events::returning(body))),
+        ..Default::default()
     });
-    let text = format!(
-        "  use Present\n\n  let recovers (own_core: int) : unit\n    \
-         requires {{ is_core own_core /\\ sound !now_state /\\ single !now_state /\\ settled_idle !now_state }}\n    \
-         requires {{ nr (state !now_state own_core) >= 1 /\\ not !moved }}\n{open}    \
-         ensures {{ {} }}\n  = let ghost start = !now_state in\n    try\n{}\n    with Return -> () end\n",
-        claimed.ensures.replace("start", "(old !now_state)"),
-        indented(&indented(&indented(&body)))
-    );
-    theory.module("Waiting_balance", &text);
+    theory.module("Waiting_balance", &[Decl::Text("use Present"), Decl::Blank, recovers]);
     let mut rests_on = super::events::contracts(unit, handler);
     if let Some(gate) = gate {
         rests_on.push(frequent(unit, theory, handler, &gate));
@@ -70,16 +77,16 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
 }
 
 fn claimed(policy: &Policy, handler: &Function) -> Claimed {
-    let sound = "sound !now_state /\\ single !now_state".to_owned();
+    let sound = Why::Text("sound !now_state /\\ single !now_state");
     match for_idle_cores(policy, handler) {
         true => Claimed {
             what: "alone, it leaves its core without a second thread for an idle core",
-            ensures: "settled_idle !now_state /\\ balanced start !now_state own_core".into(),
+            ensures: Why::Text("settled_idle !now_state /\\ balanced (old !now_state) !now_state own_core"),
             invariants: vec![
                 sound,
-                "settled_idle !now_state".into(),
-                "fills_idle start !now_state own_core".into(),
-                format!("relieved !now_state own_core {VISITED}"),
+                Why::Text("settled_idle !now_state"),
+                Why::Text("fills_idle start !now_state own_core"),
+                app!("relieved", deref("now_state"), "own_core", VISITED),
             ],
             bound: "at most n rounds of them end with an idle core beside an overloaded one (n cores)",
             theorem: "Rounds.at_most_n_rounds",
@@ -87,11 +94,11 @@ fn claimed(policy: &Policy, handler: &Function) -> Claimed {
         },
         false => Claimed {
             what: "alone, it moves a thread or leaves no idle core beside an overloaded one",
-            ensures: "settled_idle !now_state /\\ (!moved \\/ conserved !now_state)".into(),
+            ensures: Why::Text("settled_idle !now_state /\\ (!moved \\/ conserved !now_state)"),
             invariants: vec![
                 sound,
-                "settled_idle !now_state".into(),
-                format!("!moved \\/ spared start !now_state {VISITED}"),
+                Why::Text("settled_idle !now_state"),
+                deref("moved").or(app!("spared", "start", deref("now_state"), VISITED)),
             ],
             bound: "at most s / 2 of them end with an idle core beside an overloaded one (s: the sum of the squares that \
                     each move lowers)",
@@ -191,12 +198,11 @@ fn frequent(unit: &Unit, theory: &mut Theory, handler: &Function, gate: &Gate) -
         return id;
     }
     let mut scope = Scope::new(handler);
-    scope.bind(LocalId(0), "own_core".into());
+    scope.bind(LocalId(0), "own_core");
     let interval = Terms::new(unit, "r", "0").expr(&scope, gate.interval);
-    let text = format!(
-        "  use waiting.Limits\n\n  goal frequent: forall r: readings, own_core: int.\n    {interval} <= most_interval\n"
-    );
-    theory.module("Waiting_interval", &text);
+    let frequent = forall("r: readings, own_core: int", interval.infix("<=", "most_interval"));
+    let goal = Decl::Goal("frequent", frequent);
+    theory.module("Waiting_interval", &[Decl::Text("use waiting.Limits"), Decl::Blank, goal]);
     theory.goal(Property::Waiting, "balance", FREQUENT, &handler.at, "Waiting_interval", "frequent")
 }
 

@@ -1,10 +1,11 @@
 //! Obligations of the events of a running thread, and the attributes that only these events change.
 
 use super::Theory;
+use super::actions::OWN;
 use super::alone;
-use super::text::indented;
 use super::unit::{Unit, attribute_name};
 use crate::obligation::{Claim, Id, Property};
+use crate::whyml::{self, Decl, Program, Why, app, deref, forall, params};
 use hearth_ipanema::ir::effects::{Access, Whose};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
 use hearth_ipanema::ir::{
@@ -24,61 +25,75 @@ pub struct Goal<'a> {
     pub name: &'a str,
     /// An attribute that is at most the thread's runtime.
     pub starts: Option<AttributeId>,
-    pub requires: Vec<String>,
-    pub ensures: String,
+    pub requires: Vec<Why>,
+    pub ensures: Why,
 }
 
 pub fn emit(unit: &Unit, theory: &mut Theory, goal: &Goal) -> Id {
     // In all events but a tick, the core no longer counts the thread as its current one.
-    let current = if goal.event == Event::Tick { "Thread own_thread" } else { "NoThread" };
+    let current = match goal.event {
+        Event::Tick => "current (state !now_state (core_of own_thread)) = Thread own_thread",
+        _ => "current (state !now_state (core_of own_thread)) = NoThread",
+    };
     let mut requires = vec![
-        "is_core (core_of own_thread) /\\ sound !now_state /\\ !preempted = no_core".into(),
-        format!("current (state !now_state (core_of own_thread)) = {current}"),
+        Why::Text("is_core (core_of own_thread) /\\ sound !now_state /\\ !preempted = no_core"),
+        Why::Text(current),
     ];
     if let Some(start) = goal.starts {
         let start = attribute_name(Owner::Thread, &unit.policy.thread[start.index()].name);
-        requires.push(format!("0 <= {start} !present own_thread <= runtime !present own_thread"));
-        requires.push(format!("runtime !present own_thread - {start} !present own_thread <= most_turn"));
+        let [start, ran] = [&*start, "runtime"].map(|of| app!(of, deref("present"), OWN));
+        requires.push(Why::from(0).infix("<=", start.clone().infix("<=", &ran)));
+        requires.push(ran.infix("-", start).infix("<=", "most_turn"));
     }
     requires.extend(goal.requires.clone());
-    let spec = requires.join("\n") + &goal.ensures;
+    let spec: Vec<Why> = requires.iter().chain([&goal.ensures]).cloned().collect();
     let body = alone::body(unit, &super::events::bound(goal.handler), &[], &spec);
-    let requires: String = requires.iter().map(|r| format!("    requires {{ {r} }}\n")).collect();
     // A thread that goes to another core is new there.
-    let (result, ensures, ends, body) = match goal.handler.leaves_core {
-        true => (
-            "maybe",
-            format!("result = Just (core_of own_thread) -> {}", goal.ensures),
-            "Placed c -> Just c | Return -> Nothing | Gone -> Nothing",
-            format!("{body};\nNothing"),
-        ),
-        false => ("unit", goal.ensures.clone(), "Placed _ -> () | Return -> () | Gone -> ()", body),
+    let requires = [within(unit, &body), requires].concat();
+    let (result, ensures, body) = match goal.handler.leaves_core {
+        true => {
+            let stays = Why::Text("result = Just (core_of own_thread)");
+            ("maybe", stays.implies(goal.ensures.clone()), super::events::caught(body))
+        }
+        false => {
+            let ends = ["Placed _", "Return", "Gone"].map(|exception| (exception.into(), whyml::unit()));
+            ("unit", goal.ensures.clone(), Why::Try(body.into(), ends.into()))
+        }
     };
-    let text = format!(
-        "  use Present\n\n  let runs (own_thread: thread) : {result}\n{}{requires}    ensures {{ {ensures} }}\n  \
-         = try\n{}\n    with {ends} end\n",
-        within(unit, &body),
-        indented(&indented(&indented(&body)))
-    );
+    let runs = Decl::Program(Program {
+        name: "runs".into(),
+        params: params(&[(OWN, "thread")]),
+        result,
+        requires,
+        ensures: vec![ensures],
+        body: Some(body),
+        ..Default::default()
+    });
     let module = format!("Waiting_{}_{}", goal.event.name(), goal.name);
-    theory.module(&module, &text);
+    theory.module(&module, &[Decl::Text("use Present"), Decl::Blank, runs]);
     let claim = Claim::Goal { module, goal: "runs'vc".into() };
     theory.add(Property::Waiting, goal.event.name(), goal.what, &goal.handler.at, claim, Vec::new())
 }
 
 /// Preconditions: the times that a program uses, runtimes and weights are within the limits of `proofs/waiting.mlw`.
-pub fn within(unit: &Unit, program: &str) -> String {
-    let are_times = |owner: Owner, of: &str| -> String {
+pub fn within(unit: &Unit, program: &Why) -> Vec<Why> {
+    let are_times = |owner: Owner, of: &'static str| {
         let times = unit.policy.attributes(owner).iter().filter(|a| a.ty.base == BaseType::Time);
-        let used = times.map(|a| attribute_name(owner, &a.name)).filter(|name| program.contains(name));
-        used.map(|name| format!("    requires {{ forall x: {of}. is_time ({name} !present x) }}\n")).collect()
+        let used = times.map(move |a| attribute_name(owner, &a.name)).filter(|name| mentions(program, name));
+        used.map(move |name| forall(&format!("x: {of}"), app!("is_time", app!(name, deref("present"), "x"))))
     };
-    format!(
-        "    requires {{ 0 <= runtime !present own_thread <= most_runtime /\\ 0 <= now_at !present <= most_time }}\n    \
-         requires {{ forall t. 1 <= weight_of !present t <= most_weight_of }}\n{}{}",
-        are_times(Owner::Thread, "thread"),
-        are_times(Owner::Core, "int")
-    )
+    let limits = [
+        Why::Text("0 <= runtime !present own_thread <= most_runtime /\\ 0 <= now_at !present <= most_time"),
+        Why::Text("forall t. 1 <= weight_of !present t <= most_weight_of"),
+    ];
+    let times = are_times(Owner::Thread, "thread").chain(are_times(Owner::Core, "int"));
+    limits.into_iter().chain(times).collect()
+}
+
+/// True if a program reads an attribute or assigns to it.
+pub fn mentions(program: &Why, attribute: &str) -> bool {
+    let set = format!("set_{attribute}");
+    program.any(&mut |part| matches!(part, Why::App(name, _) if name == attribute || *name == set))
 }
 
 /// The attribute in `t.runtime - t.attribute`.

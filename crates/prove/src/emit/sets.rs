@@ -6,14 +6,18 @@
 //! that no running event has changed.
 
 use super::Theory;
-use super::events::{bound, handler_text};
+use super::actions::OWN;
+use super::alone::LABEL;
+use super::events::{bound, handler_program};
 use super::program::Program;
+use super::term::combined;
 use super::unit::Unit;
 use super::watch::Watch;
 use crate::Invariant;
 use crate::obligation::Property;
+use crate::whyml::{self, Decl, Params, Step, Why, app, conditional, deref, forall, not, old, params};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_stmt};
-use hearth_ipanema::ir::{Event, Expr, ExprKind, Function, Place, SetId, SetOp, Stmt, StmtKind, Target};
+use hearth_ipanema::ir::{CoreSet, Event, Expr, ExprKind, Function, Place, SetId, Stmt, StmtKind, Target};
 
 pub fn emit(unit: &Unit, theory: &mut Theory, invariants: &[Invariant]) {
     for (index, set) in unit.policy.sets.iter().enumerate() {
@@ -74,128 +78,159 @@ fn under(
         return theory.not_modelled(Property::Invariants, about, &what, at, construct);
     };
     unit.restart();
-    let loop_invariants = vec![
-        "held ()".replace(" ()", &arguments(unit)),
-        "(forall x. mem x !ours -> mem x (!ours at LABEL))".into(),
-    ];
+    let owed = app!("mem", "x", deref("ours").at(LABEL));
+    let loop_invariants = vec![held(unit), forall("x", app!("mem", "x", deref("ours")).implies(owed))];
     let program = Program { loop_invariants, ..Program::watching(unit, Watch::Sets) };
     let body = program.body(&bound(handler));
-    let closed = "forall c. not mem c !ours";
-    let requires = vec![format!("held{}", arguments(unit)), closed.to_owned()];
-    let text = declarations(unit, &broken)
-        + &handler_text(unit, "keeps", &parameters(handler), &requires, closed, &body);
+    let closed = Why::Text("forall c. not mem c !ours");
+    let requires = vec![held(unit), closed.clone()];
+    let mut declarations = declarations(unit, broken);
+    declarations.push(handler_program(unit, "keeps", parameters(handler), requires, closed, body));
     let module = format!("Invariant_{number}_{about}");
-    theory.module(&module, &text);
+    theory.module(&module, &declarations);
     let place = Place { policy: at.policy.clone(), line: at.line, span: at.span };
     theory.goal(Property::Invariants, about, &what, &place, &module, "");
 }
 
 /// Parameters of a handler: a thread, a core, or both.
-fn parameters(handler: &Function) -> String {
-    let mut names = ["own_thread", "origin"].iter();
-    handler
-        .params()
-        .iter()
-        .filter_map(|local| Some((names.next()?, local)))
-        .fold(String::new(), |text, (name, local)| {
-            format!("{text} ({name}: {})", super::unit::why_type(local.ty))
-        })
+fn parameters(handler: &Function) -> Params {
+    let names = [OWN, "origin"].iter().zip(handler.params());
+    names.map(|(name, local)| ((*name).to_owned(), super::unit::why_type(local.ty))).collect()
 }
 
 fn names(unit: &Unit) -> Vec<String> {
     unit.policy.sets.iter().map(|set| format!("set_{}", set.name)).collect()
 }
 
-fn arguments(unit: &Unit) -> String {
-    names(unit).iter().map(|name| format!(" !{name}")).collect::<String>() + " !ours !others"
+/// A predicate of all sets and of `more`.
+fn of_sets(unit: &Unit, predicate: &str, set: impl Fn(&str) -> Why, more: &[Why]) -> Why {
+    let sets = names(unit).into_iter().map(|name| set(&name));
+    Why::App(predicate.into(), sets.chain(more.iter().cloned()).collect())
+}
+
+/// At this moment, the invariant holds of each core that no event has to repair.
+fn held(unit: &Unit) -> Why {
+    of_sets(unit, "held", deref, &[deref("ours"), deref("others")])
 }
 
 /// The sets and the operations on them, with contracts.
-fn declarations(unit: &Unit, broken: &str) -> String {
+fn declarations(unit: &Unit, broken: Why) -> Vec<Decl> {
     let names = names(unit);
-    let params: String = names.iter().map(|name| format!(" ({name}: cset)")).collect();
-    let args: String = names.iter().map(|name| format!(" {name}")).collect();
-    let now: String = names.iter().map(|name| format!(" !{name}")).collect();
-    let was: String = names.iter().map(|name| format!(" (old !{name})")).collect();
-    let vals: String = names.iter().map(|name| format!("  val {name} : ref cset\n")).collect();
-    let held = format!("forall c. broken{args} c -> mem c ours \\/ mem c others");
-    let mut text = format!(
-        "  (* Core c violates the invariant. *)\n  \
-         predicate broken{params} (c: int) =\n    {broken}\n\n  \
-         (* Cores that this event, or others, have to repair. *)\n  val ours : ref cset\n  \
-         val others : ref cset\n{vals}\n  \
-         predicate held{params} (ours others: cset) =\n    {held}\n\n  \
-         (* Other events change the sets too. *)\n  val interleave () : unit\n    \
-         requires {{ held{now} !ours !others }}\n    writes {{ others, {} }}\n    \
-         ensures {{ held{now} !ours !others }}\n",
-        names.join(", "),
-    );
-    let held = format!("held{}", arguments(unit));
-    let writes = format!("    writes {{ ours, others, {} }}\n", names.join(", "));
-    let settled = format!(
-        "!ours = if broken{now} c then (if broken{was} c then old !ours else added c (old !ours))\n      \
-         else removed c (old !ours)"
-    );
+    let sets = |more: &[(&str, &'static str)]| -> Params {
+        names.iter().map(|name| (name.clone(), "cset")).chain(params(more)).collect()
+    };
+    let repaired = app!("mem", "c", "ours").or(app!("mem", "c", "others"));
+    let of_c = of_sets(unit, "broken", |name| name.into(), &["c".into()]);
+    let mut all = vec![
+        Decl::Comment("Core c violates the invariant."),
+        Decl::Predicate("broken".into(), sets(&[("c", "int")]), broken),
+        Decl::Blank,
+        Decl::Comment("Cores that this event, or others, have to repair."),
+        Decl::Reference("ours".into(), "cset"),
+        Decl::Reference("others".into(), "cset"),
+    ];
+    all.extend(names.iter().map(|name| Decl::Reference(name.clone(), "cset")));
+    all.extend([
+        Decl::Blank,
+        Decl::Predicate(
+            "held".into(),
+            sets(&[("ours", "cset"), ("others", "cset")]),
+            forall("c", of_c.implies(repaired)),
+        ),
+        Decl::Blank,
+        Decl::Comment("Other events change the sets too."),
+        Decl::Program(whyml::Program {
+            name: "interleave".into(),
+            result: "unit",
+            requires: vec![held(unit)],
+            writes: [vec!["others".into()], names.clone()].concat(),
+            ensures: vec![held(unit)],
+            ..Default::default()
+        }),
+    ]);
     for (set, name) in unit.policy.sets.iter().zip(&names) {
-        let refused = if set.capacity.is_some() { "!{name} = old !{name} \\/ " } else { "" };
-        let refused = refused.replace("{name}", name);
-        text += &format!(
-            "\n  val change_{0} (c: int) (add: bool) : bool\n    writes {{ {name}, ours }}\n    \
-             ensures {{ if add then {refused}!{name} = added c (old !{name}) else !{name} = removed c (old !{name}) }}\n    \
-             ensures {{ {settled} }}\n  \
-             val see_{0} (c: int) : bool\n    writes {{ ours }}\n    \
-             ensures {{ result <-> mem c !{name} }}\n    \
-             ensures {{ !ours = if broken{now} c then old !ours else removed c (old !ours) }}\n",
-            set.name
-        );
-        text += &format!(
-            "  val overwrite_{0} (cores: cset) : unit\n    writes {{ {name}, ours }}\n    \
-             ensures {{ !{name} = cores }}\n    \
-             ensures {{ forall c. mem c !ours <-> broken{now} c /\\ (mem c (old !ours) \\/ not broken{was} c) }}\n  \
-             let assign_{0} (cores: cset) : unit\n    requires {{ {held} }}\n    ensures {{ {held} }}\n    \
-             ensures {{ !{name} = cores }}\n{writes}  = interleave ();\n    overwrite_{0} cores\n",
-            set.name
-        );
-        let open = format!(
-            "    requires {{ {held} }}\n    ensures {{ {held} }}\n    \
-             ensures {{ forall d. mem d !ours -> mem d (old !ours) \\/ d = c }}\n    \
-             ensures {{ mem c !ours -> broken{now} c }}\n"
-        );
-        for (verb, adds) in [("add_to", true), ("remove_from", false)] {
-            let now = if adds { String::new() } else { format!("    ensures {{ not mem c !{name} }}\n") };
-            text += &format!(
-                "  let {verb}_{0} (c: int) : bool\n{open}{now}{writes}  = interleave ();\n    change_{0} c {adds}\n",
-                set.name,
-            );
-        }
-        text += &format!(
-            "  let is_in_{0} (c: int) : bool\n{open}    ensures {{ result <-> mem c !{name} }}\n    \
-             ensures {{ forall d. mem d !ours -> mem d (old !ours) }}\n{writes}  = interleave ();\n    see_{0} c\n",
-            set.name,
-        );
+        all.push(Decl::Blank);
+        all.extend(operations(unit, set, name).into_iter().map(Decl::Program));
     }
-    text + "\n"
+    all.push(Decl::Blank);
+    all
+}
+
+/// The operations on a set: atomic ones, and with `interleave` before them those that events use.
+fn operations(unit: &Unit, set: &CoreSet, name: &str) -> Vec<whyml::Program> {
+    let (now, was) = (deref(name), old(deref(name)));
+    let (ours, ours_before) = (|| deref("ours"), || old(deref("ours")));
+    let is_broken = || of_sets(unit, "broken", deref, &["c".into()]);
+    let was_broken = of_sets(unit, "broken", |name| old(deref(name)), &["c".into()]);
+    let atomic = |verb: &str, of: &[(&str, &'static str)], result, also: &[&str], ensures| whyml::Program {
+        name: format!("{verb}_{}", set.name),
+        params: params(of),
+        result,
+        writes: also.iter().map(|name| (*name).to_owned()).chain(["ours".into()]).collect(),
+        ensures,
+        ..Default::default()
+    };
+    let added = now.clone().equals(app!("added", "c", &was));
+    let added = if set.capacity.is_some() { now.clone().equals(was.clone()).or(added) } else { added };
+    let removed = now.clone().equals(app!("removed", "c", &was));
+    let less = || app!("removed", "c", ours_before());
+    let more = conditional(was_broken.clone(), ours_before(), app!("added", "c", ours_before()));
+    let core: &[(&str, &str)] = &[("c", "int")];
+    let (contains, cores_are) = (app!("mem", "c", &now), now.clone().equals("cores"));
+    let left = app!("mem", "c", ours_before()).or(not(was_broken));
+    let change = vec![
+        conditional("add".into(), added, removed),
+        ours().equals(conditional(is_broken(), more, less())),
+    ];
+    let see = vec![
+        Why::from("result").infix("<->", contains.clone()),
+        ours().equals(conditional(is_broken(), ours_before(), less())),
+    ];
+    let overwrite =
+        vec![cores_are.clone(), forall("c", app!("mem", "c", ours()).infix("<->", is_broken().and(left)))];
+    let cores: &[(&str, &str)] = &[("cores", "cset")];
+    // `ensures`: besides those of each operation of an event.
+    let event = |verb: &str, of: &[(&str, &'static str)], result, ensures: Vec<Why>, call: Why| {
+        let interleave = Step::Do(Why::Text("interleave ()"));
+        whyml::Program {
+            requires: vec![held(unit)],
+            writes: [vec!["ours".into(), "others".into()], names(unit)].concat(),
+            body: Some(Why::block(vec![interleave], call)),
+            ..atomic(verb, of, result, &[], [vec![held(unit)], ensures].concat())
+        }
+    };
+    let of_core = |verb: &str, ensures: Vec<Why>, call: Why| {
+        let open =
+            app!("mem", "d", ours()).implies(app!("mem", "d", ours_before()).or(Why::from("d").equals("c")));
+        let open = vec![forall("d", open), app!("mem", "c", ours()).implies(is_broken())];
+        event(verb, core, "bool", [open, ensures].concat(), call)
+    };
+    let change_to = |add: &str| app!(format!("change_{}", set.name), "c", add);
+    let same = forall("d", app!("mem", "d", ours()).implies(app!("mem", "d", ours_before())));
+    let seen = vec![Why::from("result").infix("<->", contains.clone()), same];
+    vec![
+        atomic("change", &[("c", "int"), ("add", "bool")], "bool", &[name], change),
+        atomic("see", core, "bool", &[], see),
+        atomic("overwrite", cores, "unit", &[name], overwrite),
+        event("assign", cores, "unit", vec![cores_are], app!(format!("overwrite_{}", set.name), "cores")),
+        of_core("add_to", Vec::new(), change_to("true")),
+        of_core("remove_from", vec![not(contains)], change_to("false")),
+        of_core("is_in", seen, app!(format!("see_{}", set.name), "c")),
+    ]
 }
 
 /// The condition under which core `c` violates the invariant; `None` if that is not of the form `empty(...)`.
-fn formula(unit: &Unit, e: &Expr) -> Option<String> {
+fn formula(unit: &Unit, e: &Expr) -> Option<Why> {
     match &e.kind {
         ExprKind::Empty(set) => member(unit, set),
         _ => None,
     }
 }
 
-fn member(unit: &Unit, set: &Expr) -> Option<String> {
+fn member(unit: &Unit, set: &Expr) -> Option<Why> {
     match &set.kind {
-        ExprKind::Set(id) => Some(format!("mem c set_{}", unit.policy.sets[id.index()].name)),
-        ExprKind::SetOp { op, left, right } => {
-            let (left, right) = (member(unit, left)?, member(unit, right)?);
-            Some(match op {
-                SetOp::Union => format!("({left} \\/ {right})"),
-                SetOp::Intersection => format!("({left} /\\ {right})"),
-                SetOp::Difference => format!("({left} /\\ not {right})"),
-            })
-        }
+        ExprKind::Set(id) => Some(app!("mem", "c", format!("set_{}", unit.policy.sets[id.index()].name))),
+        ExprKind::SetOp { op, left, right } => Some(combined(*op, member(unit, left)?, member(unit, right)?)),
         _ => None,
     }
 }

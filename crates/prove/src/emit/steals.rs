@@ -2,10 +2,12 @@
 //! `proofs/steal.mlw`, and each moved thread lowers the sum of the squared loads.
 
 use super::Theory;
+use super::actions::OWN;
 use super::contract::CONTRACT;
 use super::term::Terms;
 use super::unit::{Scope, Unit};
 use crate::obligation::{Claim, Id, Property};
+use crate::whyml::{Decl, Params, Step, Why, app, exists, forall, params};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
 use hearth_ipanema::ir::{
     CoreField, Expr, ExprKind, Function, FunctionId, LocalId, Policy, Steal, ThreadField,
@@ -16,6 +18,22 @@ pub const TO_THE_THIEF: &str = "a stolen thread goes to the thief";
 pub const SAME: &str = "all steals lower the same sum, so that none undoes what another does";
 pub const ONCE: &str = "each candidate is tried once: at most n - 1 attempts in a call";
 pub const SUCCEEDS: &str = "an idle core fails on an overloaded one only if another event changed it";
+
+/// The theory of steals, of this steal's phases, and goals about them.
+const CLONE: &str = "\
+clone export steal.Phases with
+    predicate can_steal = can_steal, predicate rule = rule,
+    predicate enough_of_core = enough_of_core, predicate enough = enough,
+    goal complete, goal safe, goal takes, goal not_too_early
+
+  goal succeeds: forall r v w dst src.
+    is_core dst -> is_core src -> src <> dst -> sound v -> still r v w ->
+    nr (state v dst) = 0 -> may (state v src) dst >= 2 ->
+    can_steal r dst src /\\ exists t. waits (state v src) t /\\ rule r dst src t
+
+  goal affinity: forall r v w dst src t.
+    is_core dst -> is_core src -> src <> dst -> sound v -> still r v w ->
+    rule r dst src t -> allowed t dst";
 
 pub fn module_name(steal: &str) -> String {
     format!("Steal_{steal}")
@@ -34,29 +52,25 @@ pub fn emit(unit: &Unit, theory: &mut Theory, steal: &Steal, all: &[&Steal]) {
     unit.restart();
     let module = module_name(&steal.name);
     let phases = Phases { unit, steal };
-    let text = format!(
-        "  predicate can_steal (r: readings) (dst src: int) =\n    {}\n\n\
-         \x20 predicate rule (r: readings) (dst src: int) (t: thread) =\n    {}\n\n\
-         \x20 predicate enough_of_core (stolen: int) =\n    {}\n\n\
-         \x20 predicate enough (stolen: int) =\n    {}\n\n\
-         \x20 clone export steal.Phases with\n\
-         \x20   predicate can_steal = can_steal, predicate rule = rule,\n\
-         \x20   predicate enough_of_core = enough_of_core, predicate enough = enough,\n\
-         \x20   goal complete, goal safe, goal takes, goal not_too_early\n\n\
-         \x20 goal succeeds: forall r v w dst src.\n\
-         \x20   is_core dst -> is_core src -> src <> dst -> sound v -> still r v w ->\n\
-         \x20   nr (state v dst) = 0 -> may (state v src) dst >= 2 ->\n\
-         \x20   can_steal r dst src /\\ exists t. waits (state v src) t /\\ rule r dst src t\n\n\
-         \x20 goal affinity: forall r v w dst src t.\n\
-         \x20   is_core dst -> is_core src -> src <> dst -> sound v -> still r v w ->\n\
-         \x20   rule r dst src t -> allowed t dst\n\n{}",
-        phases.can_steal("r", "dst", "src"),
-        phases.rule("r", "dst", "src", "t"),
-        phases.stop(steal.stop_core),
-        phases.stop(steal.stop),
-        phases.falls(),
-    );
-    theory.module(&module, &text);
+    let [dst_src, stolen] = [&[("dst", "int"), ("src", "int")][..], &[("stolen", "int")]].map(params);
+    let of_readings = |more: &[(&str, &'static str)]| {
+        [params(&[("r", "readings")]), dst_src.clone(), params(more)].concat()
+    };
+    let phase = |name: &str, params: &Params, body: Why| {
+        [Decl::Predicate(name.into(), params.clone(), body), Decl::Blank]
+    };
+    let (own, with_thread) = (of_readings(&[]), of_readings(&[("t", "thread")]));
+    let mut declarations: Vec<Decl> = [
+        phase("can_steal", &own, phases.can_steal("r", "dst", "src")),
+        phase("rule", &with_thread, phases.rule("r", "dst", "src", "t")),
+        phase("enough_of_core", &stolen, phases.stop(steal.stop_core)),
+        phase("enough", &stolen, phases.stop(steal.stop)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    declarations.extend([Decl::Text(CLONE), Decl::Blank, Decl::Goal("falls", phases.falls())]);
+    theory.module(&module, &declarations);
 
     let at = |phase: Option<FunctionId>| match phase {
         Some(id) => unit.policy.function(id).at.clone(),
@@ -109,19 +123,19 @@ fn moves(unit: &Unit, theory: &mut Theory, steal: &Steal) {
     unit.restart();
     let function = unit.policy.function(steal.move_thread);
     let mut scope = Scope::new(function);
-    scope.bind(LocalId(0), "dst".into());
-    scope.bind(LocalId(2), "own_thread".into());
+    scope.bind(LocalId(0), "dst");
+    scope.bind(LocalId(2), OWN);
     let program = Program::watching(unit, Watch::Cores);
-    let text = super::events::handler_text(
+    let moves = super::events::handler_program(
         unit,
         "moves",
-        "(own_thread: thread) (dst: int)",
-        &["is_core dst".into(), super::events::CONSISTENT.into()],
-        "match result with Just c -> c = dst | Nothing -> false end",
-        &program.body(&scope),
+        params(&[(OWN, "thread"), ("dst", "int")]),
+        vec![Why::Text("is_core dst"), Why::Text(super::events::CONSISTENT)],
+        Why::Text("match result with Just c -> c = dst | Nothing -> false end"),
+        program.body(&scope),
     );
     let module = format!("Move_{}", steal.name);
-    theory.module(&module, &text);
+    theory.module(&module, &[moves]);
     theory.goal(Property::Conservation, &steal.name, TO_THE_THIEF, &function.at, &module, "moves'vc");
 }
 
@@ -131,26 +145,27 @@ struct Phases<'u, 'p> {
 }
 
 impl Phases<'_, '_> {
-    fn can_steal(&self, r: &str, dst: &str, src: &str) -> String {
+    fn can_steal(&self, r: &str, dst: &str, src: &str) -> Why {
         let mut terms = Terms::new(self.unit, r, src);
         terms.adds_up = true;
         terms.inline(self.steal.can_steal_core, vec![Some(dst.into()), None, Some(src.into())])
     }
 
-    fn rule(&self, r: &str, dst: &str, src: &str, t: &str) -> String {
-        let Some(rule) = self.steal.steal_thread else { return format!("allowed {t} {dst}") };
+    fn rule(&self, r: &str, dst: &str, src: &str, t: &str) -> Why {
+        let Some(rule) = self.steal.steal_thread else { return app!("allowed", t, dst) };
         let mut terms = Terms::new(self.unit, r, src);
         terms.adds_up = true;
         terms.waits_on = Some((t.into(), src.into()));
         terms.inline(rule, vec![Some(dst.into()), None, Some(t.into())])
     }
 
-    fn stop(&self, phase: Option<FunctionId>) -> String {
+    fn stop(&self, phase: Option<FunctionId>) -> Why {
         let Some(stop) = phase else { return "false".into() };
         // It stops too early if it can, whatever it reads.
         let mut terms = Terms::new(self.unit, "r", "0");
-        let text = terms.inline(stop, vec![None, None, Some("stolen".into())]);
-        if text.contains(" r ") { format!("exists r. {text}") } else { text }
+        let stops = terms.inline(stop, vec![None, None, Some("stolen".into())]);
+        let reads = stops.any(&mut |part| *part == "r".into());
+        if reads { exists("r", stops) } else { stops }
     }
 
     /// What the thread rule compares: a function of cores, or how many threads they have.
@@ -179,31 +194,48 @@ impl Phases<'_, '_> {
         Some(format!("{what}, which is part of the sum and changes when a thread is moved"))
     }
 
-    fn measured(&self, r: &str, view: &str, core: &str) -> String {
+    fn measured(&self, r: &str, view: &str, core: &str) -> Why {
         match self.measure().0 {
             Some(id) => {
                 let mut terms = Terms::new(self.unit, r, core);
                 terms.adds_up = true;
                 terms.inline(id, vec![Some(core.into())])
             }
-            None => format!("(nr (state {view} {core}))"),
+            None => app!("nr", app!("state", view, core)),
         }
     }
 
     /// A thread moves: what is measured goes over with it, and was apart by more than that. The
     /// sum of the squares falls then, by `progress.Potential.falls`.
-    fn falls(&self) -> String {
+    fn falls(&self) -> Why {
         let [a, b] = ["src", "dst"].map(|core| self.measured("r", "v", core));
         let [after_a, after_b] = ["src", "dst"].map(|core| self.measured("r2", "v2", core));
-        format!(
-            "  goal falls: forall r r2 v v2 w dst src t q.\n\
-             \x20   is_core dst -> is_core src -> src <> dst -> sound v -> single v -> sound v2 ->\n\
-             \x20   still r v w -> still r2 v2 w -> can_steal r dst src -> rule r dst src t ->\n\
-             \x20   waits (state v src) t -> is_queue q ->\n\
-             \x20   state v2 src = take (state v src) t -> state v2 dst = receive (state v dst) t q ->\n\
-             \x20   let a = {a} in\n    let b = {b} in\n    let moved = a - {after_a} in\n\
-             \x20   moved >= 1 /\\ {after_b} = b + moved /\\ a - b > moved\n"
-        )
+        let names = [("a", a), ("b", b), ("moved", Why::from("a").infix("-", after_a))];
+        let falls = Why::all([
+            Why::from("moved").infix(">=", 1),
+            after_b.equals(Why::from("b").infix("+", "moved")),
+            Why::from("a").infix("-", "b").infix(">", "moved"),
+        ]);
+        let falls = Why::block(names.map(|(name, value)| Step::Let(name.into(), value)).into(), falls);
+        let state = |view: &str, core: &str| app!("state", view, core);
+        let moves = [
+            app!("is_core", "dst"),
+            app!("is_core", "src"),
+            Why::from("src").infix("<>", "dst"),
+            app!("sound", "v"),
+            app!("single", "v"),
+            app!("sound", "v2"),
+            app!("still", "r", "v", "w"),
+            app!("still", "r2", "v2", "w"),
+            app!("can_steal", "r", "dst", "src"),
+            app!("rule", "r", "dst", "src", "t"),
+            app!("waits", state("v", "src"), "t"),
+            app!("is_queue", "q"),
+            state("v2", "src").equals(app!("take", state("v", "src"), "t")),
+            state("v2", "dst").equals(app!("receive", state("v", "dst"), "t", "q")),
+        ];
+        let moves = moves.into_iter().rev().fold(falls, |goal, fact| fact.implies(goal));
+        forall("r r2 v v2 w dst src t q", moves)
     }
 }
 

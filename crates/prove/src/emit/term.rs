@@ -5,6 +5,7 @@
 
 use super::actions::OWN;
 use super::unit::{Scope, Sum, Unit, why_type};
+use crate::whyml::{Why, app, conditional, deref, either, exists, forall, not};
 use hearth_ipanema::ir::visit::{Visitor, walk_expr};
 use hearth_ipanema::ir::{
     Arithmetic, BaseType, Comparison, CoreField, Expr, ExprKind, Extreme, KeptSet, Level, LocalId, Over,
@@ -20,9 +21,9 @@ pub struct Terms<'u, 'p> {
     /// The readings. `None` under `sum`, where only the time `w` is known.
     pub readings: Option<String>,
     /// The element at which a search reads.
-    pub element: String,
+    pub element: Why,
     /// In a steal: a thread, and the core on which it waits.
-    pub waits_on: Option<(String, String)>,
+    pub waits_on: Option<(Why, Why)>,
     pub hoisted: Hoisted,
     /// Sums over queues are modelled. Otherwise they are arbitrary, where loads do not matter.
     pub adds_up: bool,
@@ -33,12 +34,12 @@ pub struct Terms<'u, 'p> {
 }
 
 impl<'u, 'p> Terms<'u, 'p> {
-    pub fn new(unit: &'u Unit<'p>, readings: &str, element: &str) -> Self {
+    pub fn new(unit: &'u Unit<'p>, readings: &str, element: impl Into<Why>) -> Self {
         let readings = Some(readings.to_owned());
         Terms {
             unit,
             readings,
-            element: element.to_owned(),
+            element: element.into(),
             waits_on: None,
             hoisted: HashMap::new(),
             adds_up: false,
@@ -47,35 +48,35 @@ impl<'u, 'p> Terms<'u, 'p> {
         }
     }
 
-    fn time(&self, place: u32) -> String {
+    fn time(&self, place: i64) -> Why {
         match &self.readings {
-            Some(r) => format!("(time {r} {place} {})", self.element),
+            Some(r) => app!("time", r, place, &self.element),
             None => "w".into(),
         }
     }
 
     /// The time of a new place.
-    fn now(&self) -> String {
+    fn now(&self) -> Why {
         match self.alone {
-            true => "!present".into(),
+            true => deref("present"),
             false => self.time(self.unit.place()),
         }
     }
 
     /// The state of a core at a new place.
-    fn state(&self, core: &str) -> Option<String> {
+    fn state(&self, core: &Why) -> Option<Why> {
         let r = self.readings.as_ref().filter(|_| !self.blind)?;
         if self.alone {
-            return Some(format!("(state !now_state {core})"));
+            return Some(app!("state", deref("now_state"), core));
         }
-        Some(format!("(state (seen {r} {} {}) {core})", self.unit.place(), self.element))
+        Some(app!("state", app!("seen", r, self.unit.place(), &self.element), core))
     }
 
     /// Terms of a search's element `c`: each element is read at a time of its own.
-    pub fn within<T>(&mut self, c: &str, term: impl FnOnce(&mut Self) -> T) -> T {
-        let element = match self.element.as_str() {
-            "0" => c.to_owned(),
-            outer => format!("(pair {outer} {c})"),
+    pub fn within<T>(&mut self, c: Why, term: impl FnOnce(&mut Self) -> T) -> T {
+        let element = match self.element == "0".into() {
+            true => c,
+            false => app!("pair", &self.element, c),
         };
         let outer = std::mem::replace(&mut self.element, element);
         let term = term(self);
@@ -84,97 +85,99 @@ impl<'u, 'p> Terms<'u, 'p> {
     }
 
     /// An arbitrary value of a type.
-    pub fn unknown(&self, ty: Type) -> String {
+    pub fn unknown(&self, ty: Type) -> Why {
         let place = self.unit.place();
-        let args = format!("{} {place} {}", self.time(place), self.element);
-        match why_type(ty) {
-            "bool" => format!("(unknown {args} > 0)"),
-            "maybe" => format!("(unknown_maybe {args})"),
-            "maybe_thread" => format!("(unknown_thread {args})"),
-            "thread" => format!("(unknown_one {args})"),
-            _ if ty.base == BaseType::Core => format!("(unknown_core {args})"),
-            _ => format!("(unknown {args})"),
-        }
+        let (function, is_bool) = match why_type(ty) {
+            "bool" => ("unknown", true),
+            "maybe" => ("unknown_maybe", false),
+            "maybe_thread" => ("unknown_thread", false),
+            "thread" => ("unknown_one", false),
+            _ if ty.base == BaseType::Core => ("unknown_core", false),
+            _ => ("unknown", false),
+        };
+        let value = app!(function, self.time(place), place, &self.element);
+        if is_bool { value.infix(">", 0) } else { value }
     }
 
-    pub fn expr(&mut self, scope: &Scope, e: &Expr) -> String {
+    pub fn expr(&mut self, scope: &Scope, e: &Expr) -> Why {
         use ExprKind as E;
         if let Some(name) = self.hoisted.get(&std::ptr::from_ref(e)) {
-            return name.clone();
+            return name.into();
         }
         match &e.kind {
-            E::Bool(value) => value.to_string(),
-            E::Number(n) if *n < 0 => format!("({n})"),
-            E::Number(n) => n.to_string(),
-            E::None if e.ty.base == BaseType::Thread => "NoThread".into(),
-            E::None => "Nothing".into(),
-            E::Some(inner) => some(e.ty, &self.expr(scope, inner)),
+            E::Bool(value) => value.to_string().into(),
+            E::Number(n) => (*n).into(),
+            E::None => cases(e.ty).1.into(),
+            E::Some(inner) => some(e.ty, self.expr(scope, inner)),
             E::Local(id) => scope.value(*id).unwrap_or_else(|| self.unknown(e.ty)),
-            E::Param(id) => format!("param_{}", self.unit.policy.params[id.index()].name),
-            E::Global(id) => format!("({} {})", self.unit.attribute(Owner::Global, *id), self.now()),
+            E::Param(id) => format!("param_{}", self.unit.policy.params[id.index()].name).into(),
+            E::Global(id) => app!(self.unit.attribute(Owner::Global, *id), self.now()),
             E::Thread { attribute, thread } => {
                 let thread = self.expr(scope, thread);
-                format!("({} {} {thread})", self.unit.attribute(Owner::Thread, *attribute), self.now())
+                app!(self.unit.attribute(Owner::Thread, *attribute), self.now(), thread)
             }
             E::Core { attribute, core } => {
                 let core = self.expr(scope, core);
-                format!("({} {} {core})", self.unit.attribute(Owner::Core, *attribute), self.now())
+                app!(self.unit.attribute(Owner::Core, *attribute), self.now(), core)
             }
             E::ThreadField { field, thread } => self.thread_field(scope, *field, thread),
             E::CoreField { field, core } => self.core_field(scope, *field, core, e.ty),
-            E::Now => format!("(now_at {})", self.now()),
+            E::Now => app!("now_at", self.now()),
             E::Machine => "machine".into(),
-            E::DomainOf { level, core } => {
-                format!("(domain_of {} {})", level_number(*level), self.expr(scope, core))
-            }
+            E::DomainOf { level, core } => app!("domain_of", level_number(*level), self.expr(scope, core)),
             E::Call { function, args } => {
                 let values = args.iter().map(|arg| self.argument(scope, arg)).collect();
                 self.inline(*function, values)
             }
             E::Decay { value, time, half_life } => {
                 let [a, b, c] = [value, time, half_life].map(|e| self.expr(scope, e));
-                format!("(decay {a} {b} {c})")
+                app!("decay", a, b, c)
             }
             E::Pick { extreme, left, right } => {
                 let function = if *extreme == Extreme::Min { "least" } else { "most" };
-                format!("({function} {} {})", self.expr(scope, left), self.expr(scope, right))
+                app!(function, self.expr(scope, left), self.expr(scope, right))
             }
             E::Empty(set) => {
                 let c = self.unit.fresh("c");
-                let member = self.within(&c, |terms| terms.member(scope, set, &c));
-                format!("(forall {c}. is_core {c} -> not {member})")
+                let member = self.within((&c).into(), |terms| terms.member(scope, set, &(&c).into()));
+                forall(&c, app!("is_core", &c).implies(not(member)))
             }
-            E::Not(inner) => format!("(not {})", self.expr(scope, inner)),
-            E::Neg(inner) => format!("(wrap (- {}))", self.expr(scope, inner)),
+            E::Not(inner) => not(self.expr(scope, inner)),
+            E::Neg(inner) => app!("wrap", Why::Prefix("-", self.expr(scope, inner).into())),
             E::Logic { and, left, right } => {
                 let op = if *and { "/\\" } else { "\\/" };
-                format!("({} {op} {})", self.expr(scope, left), self.expr(scope, right))
+                self.expr(scope, left).infix(op, self.expr(scope, right))
             }
             E::Compare { op, left, right } => {
-                let op = comparison(*op, left.ty);
-                format!("({} {op} {})", self.expr(scope, left), self.expr(scope, right))
+                let is_bool = left.ty == Type::BOOL;
+                let (left, right) = (self.expr(scope, left), self.expr(scope, right));
+                match op {
+                    Comparison::Eq if is_bool => left.infix("<->", right),
+                    Comparison::Ne if is_bool => left.infix("<->", not(right)),
+                    op => left.infix(comparison(*op), right),
+                }
             }
             E::In { core, set } => self.is_in(scope, core, set),
             E::Arithmetic { op, left, right } => {
                 let (left, right) = (self.expr(scope, left), self.expr(scope, right));
                 match op {
-                    Arithmetic::Add => format!("(wrap ({left} + {right}))"),
-                    Arithmetic::Sub => format!("(wrap ({left} - {right}))"),
-                    Arithmetic::Mul => format!("(wrap ({left} * {right}))"),
-                    Arithmetic::Div => format!("(wrap (quotient {left} {right}))"),
-                    Arithmetic::Rem => format!("(remainder {left} {right})"),
+                    Arithmetic::Add => app!("wrap", left.infix("+", right)),
+                    Arithmetic::Sub => app!("wrap", left.infix("-", right)),
+                    Arithmetic::Mul => app!("wrap", left.infix("*", right)),
+                    Arithmetic::Div => app!("wrap", app!("quotient", left, right)),
+                    Arithmetic::Rem => app!("remainder", left, right),
                 }
             }
             E::Conditional { test, then, otherwise } => {
                 let [test, then, otherwise] = [test, then, otherwise].map(|e| self.expr(scope, e));
-                format!("(if {test} then {then} else {otherwise})")
+                conditional(test, then, otherwise)
             }
             E::Default { optional, default } => {
                 let x = self.unit.fresh("x");
                 let (some, none) = cases(optional.ty);
                 let (value, default) = (self.expr(scope, optional), self.expr(scope, default));
-                let held = if e.ty.optional { self::some(e.ty, &x) } else { x.clone() };
-                format!("(match {value} with {some} {x} -> {held} | {none} -> {default} end)")
+                let held = if e.ty.optional { self::some(e.ty, (&x).into()) } else { (&x).into() };
+                either(value, (format!("{some} {x}"), held), (none, default))
             }
             E::Search(search) => self.search(scope, e, search),
             E::Count(_) | E::Effect(_) | E::Set(_) | E::Kept(_) | E::CoresOf(_) | E::SetOp { .. } => {
@@ -184,107 +187,102 @@ impl<'u, 'p> Terms<'u, 'p> {
     }
 
     /// The term of an argument; `None` for a set without a name.
-    fn argument(&mut self, scope: &Scope, arg: &Expr) -> Option<String> {
+    fn argument(&mut self, scope: &Scope, arg: &Expr) -> Option<Why> {
         match (&arg.kind, arg.ty.base) {
             (ExprKind::Local(id), _) => scope.value(*id),
-            (_, BaseType::Set) => self.hoisted.get(&std::ptr::from_ref(arg)).cloned(),
+            (_, BaseType::Set) => self.hoisted.get(&std::ptr::from_ref(arg)).map(Why::from),
             _ => Some(self.expr(scope, arg)),
         }
     }
 
-    fn thread_field(&mut self, scope: &Scope, field: ThreadField, thread: &Expr) -> String {
+    fn thread_field(&mut self, scope: &Scope, field: ThreadField, thread: &Expr) -> Why {
         let thread = self.expr(scope, thread);
         match field {
             ThreadField::Core => match &self.waits_on {
                 Some((t, core)) if *t == thread => core.clone(),
-                _ if thread == OWN => format!("(core_of {thread})"),
+                _ if thread == OWN.into() => app!("core_of", thread),
                 // Other events move other threads.
                 _ => self.unknown(Type::CORE),
             },
-            ThreadField::Weight => format!("(weight_of {} {thread})", self.now()),
-            ThreadField::Runtime => format!("(runtime {} {thread})", self.now()),
+            ThreadField::Weight => app!("weight_of", self.now(), thread),
+            ThreadField::Runtime => app!("runtime", self.now(), thread),
             ThreadField::Affinity => self.unknown(Type::SET),
         }
     }
 
-    fn core_field(&mut self, scope: &Scope, field: CoreField, core: &Expr, ty: Type) -> String {
+    fn core_field(&mut self, scope: &Scope, field: CoreField, core: &Expr, ty: Type) -> Why {
         let core = self.expr(scope, core);
         let function = match field {
             CoreField::Current => "current",
             CoreField::NrReady => "nr_ready",
             CoreField::NrRunning => "nr",
-            CoreField::Frequency => return format!("(frequency {} {core})", self.now()),
-            CoreField::IdleSince => return format!("(idle_since {} {core})", self.now()),
-            CoreField::MinFrequency => return format!("(min_frequency {core})"),
-            CoreField::ExitLatency => return format!("(exit_latency {core})"),
+            CoreField::Frequency => return app!("frequency", self.now(), core),
+            CoreField::IdleSince => return app!("idle_since", self.now(), core),
+            CoreField::MinFrequency => return app!("min_frequency", core),
+            CoreField::ExitLatency => return app!("exit_latency", core),
         };
         match self.state(&core) {
-            Some(state) => format!("({function} {state})"),
+            Some(state) => app!(function, state),
             None => self.unknown(ty),
         }
     }
 
-    fn is_in(&mut self, scope: &Scope, core: &Expr, set: &Expr) -> String {
+    fn is_in(&mut self, scope: &Scope, core: &Expr, set: &Expr) -> Why {
         let value = self.expr(scope, core);
         if !core.ty.optional {
             return self.member(scope, set, &value);
         }
         let x = self.unit.fresh("x");
-        let member = self.member(scope, set, &x);
-        format!("(match {value} with Just {x} -> {member} | Nothing -> false end)")
+        let member = self.member(scope, set, &(&x).into());
+        either(value, (format!("Just {x}"), member), ("Nothing", "false".into()))
     }
 
     /// The formula that core `c` is in a set.
-    pub fn member(&mut self, scope: &Scope, set: &Expr, c: &str) -> String {
+    pub fn member(&mut self, scope: &Scope, set: &Expr, c: &Why) -> Why {
         use ExprKind as E;
         if let Some(name) = self.hoisted.get(&std::ptr::from_ref(set)) {
-            return format!("(mem {c} {name})");
+            return app!("mem", c, name);
         }
         match &set.kind {
             E::Kept(kept) => self.kept(*kept, c),
             E::ThreadField { field: ThreadField::Affinity, thread } => {
-                format!("(allowed {} {c})", self.expr(scope, thread))
+                app!("allowed", self.expr(scope, thread), c)
             }
-            E::CoresOf(domain) => format!("(inside {c} {})", self.expr(scope, domain)),
+            E::CoresOf(domain) => app!("inside", c, self.expr(scope, domain)),
             E::SetOp { op, left, right } => {
-                let (left, right) = (self.member(scope, left, c), self.member(scope, right, c));
-                match op {
-                    SetOp::Union => format!("({left} \\/ {right})"),
-                    SetOp::Intersection => format!("({left} /\\ {right})"),
-                    SetOp::Difference => format!("({left} /\\ not {right})"),
-                }
+                combined(*op, self.member(scope, left, c), self.member(scope, right, c))
             }
             E::Local(id) if set.ty.base == BaseType::Set => match scope.value(*id) {
-                Some(name) => format!("(mem {c} {name})"),
+                Some(set) => app!("mem", c, set),
                 None => self.unknown_in(c),
             },
             _ => self.unknown_in(c),
         }
     }
 
-    fn unknown_in(&self, c: &str) -> String {
+    fn unknown_in(&self, c: &Why) -> Why {
         let place = self.unit.place();
-        format!("(unknown_in {} {place} {c})", self.time(place))
+        app!("unknown_in", self.time(place), place, c)
     }
 
-    fn kept(&self, kept: KeptSet, c: &str) -> String {
+    fn kept(&self, kept: KeptSet, c: &Why) -> Why {
         match (kept, self.state(c)) {
-            (KeptSet::Online, _) => format!("(is_core {c})"),
-            (KeptSet::Idle, Some(state)) => format!("(idle {state})"),
-            (KeptSet::IdleWhole, Some(state)) => format!("(idle {state} /\\ {})", self.unknown_in(c)),
-            (KeptSet::Waiting, Some(state)) => format!("(nr_ready {state} >= 1)"),
+            (KeptSet::Online, _) => app!("is_core", c),
+            (KeptSet::Idle, Some(state)) => app!("idle", state),
+            (KeptSet::IdleWhole, Some(state)) => app!("idle", state).and(self.unknown_in(c)),
+            (KeptSet::Waiting, Some(state)) => app!("nr_ready", state).infix(">=", 1),
             (_, None) => self.unknown_in(c),
         }
     }
 
-    fn search(&mut self, scope: &Scope, e: &Expr, search: &Search) -> String {
+    fn search(&mut self, scope: &Scope, e: &Expr, search: &Search) -> Why {
         match (&search.kind, &search.iteration.over) {
             (SearchKind::Any, Over::Cores(_)) if search.iteration.limit.is_none() => {
                 let c = self.unit.fresh("c");
                 let mut scope = scope.clone();
-                scope.bind(search.iteration.local, c.clone());
-                let member = self.within(&c, |terms| terms.element_of(&scope, search, &c));
-                format!("(exists {c}. is_core {c} /\\ {member})")
+                scope.bind(search.iteration.local, &c);
+                let member = self.within((&c).into(), |terms| terms.element_of(&scope, search, &(&c).into()));
+                exists(&c, app!("is_core", &c).and(member))
             }
             (SearchKind::Sum { of }, Over::Threads { core, .. })
                 if self.adds_up
@@ -297,7 +295,7 @@ impl<'u, 'p> Terms<'u, 'p> {
                 let core = self.expr(scope, core);
                 let now = self.now();
                 match self.state(&core) {
-                    Some(state) => format!("(wrap (total sum_{number} {now} {state}))"),
+                    Some(state) => app!("wrap", app!("total", format!("sum_{number}"), now, state)),
                     None => self.unknown(e.ty),
                 }
             }
@@ -306,16 +304,16 @@ impl<'u, 'p> Terms<'u, 'p> {
     }
 
     /// The formula that the search may find element `x`. The search's variable is bound to it.
-    pub fn element_of(&mut self, scope: &Scope, search: &Search, x: &str) -> String {
+    pub fn element_of(&mut self, scope: &Scope, search: &Search, x: &Why) -> Why {
         let over = match &search.iteration.over {
             Over::Cores(set) => self.member(scope, set, x),
             Over::Groups { domain, level } => {
-                format!("(group_of {} {x} {})", level_number(*level), self.expr(scope, domain))
+                app!("group_of", level_number(*level), x, self.expr(scope, domain))
             }
             Over::Threads { core, queue } => {
                 let core = self.expr(scope, core);
                 match self.state(&core) {
-                    Some(s) => format!("(waits {s} {x} /\\ queue {s} {x} = {})", queue.0),
+                    Some(s) => app!("waits", &s, x).and(app!("queue", s, x).equals(i64::from(queue.0))),
                     None => "true".into(),
                 }
             }
@@ -323,10 +321,9 @@ impl<'u, 'p> Terms<'u, 'p> {
         match (&search.filter, &search.iteration.over) {
             // A walk over a queue evaluates the filter at another time for each thread.
             (Some(filter), Over::Threads { .. }) => {
-                let number = format!("(number {x})");
-                format!("({over} /\\ {})", self.within(&number, |terms| terms.expr(scope, filter)))
+                over.and(self.within(app!("number", x), |terms| terms.expr(scope, filter)))
             }
-            (Some(filter), _) => format!("({over} /\\ {})", self.expr(scope, filter)),
+            (Some(filter), _) => over.and(self.expr(scope, filter)),
             (None, _) => over,
         }
     }
@@ -338,17 +335,8 @@ impl<'u, 'p> Terms<'u, 'p> {
             return known;
         }
         let mut inner = Scope::new(scope.function);
-        inner.bind(search.iteration.local, "t".into());
-        let mut terms = Terms {
-            unit: self.unit,
-            readings: None,
-            element: "0".into(),
-            waits_on: None,
-            hoisted: HashMap::new(),
-            adds_up: false,
-            blind: false,
-            alone: false,
-        };
+        inner.bind(search.iteration.local, "t");
+        let mut terms = Terms { readings: None, ..Terms::new(self.unit, "", "0") };
         let weight = terms.expr(&inner, of);
         let mut sums = self.unit.sums.borrow_mut();
         sums.push(Sum { at, weight });
@@ -380,8 +368,17 @@ fn is_of_the_thread_alone(of: &Expr, thread: LocalId) -> bool {
 }
 
 /// An optional with a value.
-pub fn some(ty: Type, value: &str) -> String {
-    format!("({} {value})", cases(ty).0)
+pub fn some(ty: Type, value: Why) -> Why {
+    app!(cases(ty).0, value)
+}
+
+/// A formula about two sets, from that about each.
+pub fn combined(op: SetOp, left: Why, right: Why) -> Why {
+    match op {
+        SetOp::Union => left.or(right),
+        SetOp::Intersection => left.and(right),
+        SetOp::Difference => left.and(not(right)),
+    }
 }
 
 /// The constructors of an optional type.
@@ -389,7 +386,7 @@ pub fn cases(ty: Type) -> (&'static str, &'static str) {
     if ty.base == BaseType::Thread { ("Thread", "NoThread") } else { ("Just", "Nothing") }
 }
 
-pub fn level_number(level: Level) -> u32 {
+pub fn level_number(level: Level) -> i64 {
     match level {
         Level::Smt => 0,
         Level::Llc => 1,
@@ -398,10 +395,8 @@ pub fn level_number(level: Level) -> u32 {
     }
 }
 
-fn comparison(op: Comparison, of: Type) -> &'static str {
+fn comparison(op: Comparison) -> &'static str {
     match op {
-        Comparison::Eq if of == Type::BOOL => "<->",
-        Comparison::Ne if of == Type::BOOL => "<-> not",
         Comparison::Eq => "=",
         Comparison::Ne => "<>",
         Comparison::Lt => "<",

@@ -5,6 +5,7 @@
 
 use super::alone::Assigned;
 use crate::obligation::Obligation;
+use crate::whyml::{Decl, printed};
 use std::collections::BTreeSet;
 
 /// The WhyML of a policy, and its obligations.
@@ -80,6 +81,8 @@ impl Theorems {
         let Source { declarations, attributes, modules, .. } = &self.source;
         let modules: Vec<&Module> = modules.iter().filter(|candidate| candidate.name == module).collect();
         let mut used: BTreeSet<&str> = modules.iter().flat_map(|module| words(&module.text)).collect();
+        // `set_` and a name assign to an attribute.
+        used.extend(used.clone().into_iter().filter_map(|word| word.strip_prefix("set_")));
         let kept = named(declarations, &mut used);
         let is_used = |attribute: &&Assigned| used.contains(attribute.name.as_str());
         self.source.file("", &kept, &Vec::from_iter(attributes.iter().filter(is_used)), &modules)
@@ -97,6 +100,12 @@ pub(super) fn named<'a>(declared: &'a [Declaration], used: &mut BTreeSet<&'a str
         if used.len() == before {
             return named;
         }
+    }
+}
+
+impl Declaration {
+    pub fn new(name: String, parts: Vec<Decl>) -> Self {
+        Declaration { name, text: format!("\n{}", printed(&parts)) }
     }
 }
 
@@ -138,9 +147,10 @@ impl Source {
     }
 }
 
-/// The names in a text. `set_` and a name assign to an attribute.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    super::text::words(text).map(|word| word.strip_prefix("set_").unwrap_or(word))
+/// The names in a text.
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '\'');
+    words.filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! Timers: where they move their threads, and whether they fire.
 
 use super::Theory;
-use super::actions::OWN;
-use super::events::{THREAD_EVENT, bound, placement_requires};
+use super::events::{THREAD_EVENT, bound, caught, placement_requires};
 use super::header::validity;
 use super::program::Program;
-use super::text::indented;
 use super::unit::{Unit, why_type};
 use super::users::{User, users};
 use super::watch::Watch;
 use crate::obligation::Property;
+use crate::whyml::{self, Decl, Step, Why, app, conditional, deref, not, params};
 use hearth_ipanema::ir::effects::{Access, Effects, Whose};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_effect, walk_expr};
 use hearth_ipanema::ir::{AttributeId, Effect, Event, Expr, ExprKind, Function, FunctionId, Policy};
@@ -49,41 +48,44 @@ const MOVES: &str = "if it arms the timer, the timer moves the thread to a core 
 fn timer_moves(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function, timer: &Function) {
     unit.restart();
     let program = Program::watching(unit, Watch::Timer);
-    let first = indented(&format!("{};\nNothing", program.body(&bound(handler))));
-    let then = indented(&format!("{};\nNothing", program.body(&bound(timer))));
-    let body = format!(
-        "armed := false;\nlet first =\ntry\n{first}\n{CATCH} in\nif not !armed then first else\ntry\n{then}\n{CATCH}"
+    let first = caught(program.body(&bound(handler)));
+    let then = caught(program.body(&bound(timer)));
+    let body = Why::block(
+        vec![Step::Do(Why::Text("armed := false")), Step::Let("first".into(), first)],
+        conditional(not(deref("armed")), "first".into(), then),
     );
     let module = format!("Timer_{}", event.name());
-    theory.module(&module, &timer_text(unit, &body));
+    theory.module(&module, &moves_later(unit, body));
     theory.goal(Property::Invariants, event.name(), MOVES, &handler.at, &module, "moves_later'vc");
 }
 
 /// A timer armed at any time, for any thread: nothing is known about the attributes that its handler reads.
 fn timer_alone(unit: &Unit, theory: &mut Theory, timer: &Function) {
     unit.restart();
-    let program = Program::watching(unit, Watch::Timer);
-    let body = format!("try\n{}\n{CATCH}", indented(&format!("{};\nNothing", program.body(&bound(timer)))));
-    theory.module("Timer_from_any_state", &timer_text(unit, &body));
+    let body = caught(Program::watching(unit, Watch::Timer).body(&bound(timer)));
+    theory.module("Timer_from_any_state", &moves_later(unit, body));
 }
 
-const CATCH: &str = "with Placed c -> Just c | Return -> Nothing | Gone -> Nothing end";
-
-fn timer_text(unit: &Unit, body: &str) -> String {
-    let mut requires: String =
-        placement_requires().iter().map(|r| format!("    requires {{ {r} }}\n")).collect();
-    let mut text = String::from("  val armed : ref bool\n");
+fn moves_later(unit: &Unit, body: Why) -> Vec<Decl> {
+    let mut requires = placement_requires();
+    let mut declarations = vec![Decl::Text("val armed : ref bool")];
     for attribute in unit.timed.borrow().iter().map(|id| &unit.policy.thread[id.index()]) {
-        text += &format!("  val own_{} : ref {}\n", attribute.name, why_type(attribute.ty));
-        if let Some(valid) = validity(attribute.ty) {
-            requires += &format!("    requires {{ {valid} !own_{} }}\n", attribute.name);
-        }
+        let name = format!("own_{}", attribute.name);
+        declarations.push(Decl::Reference(name.clone(), why_type(attribute.ty)));
+        requires.extend(validity(attribute.ty).map(|valid| app!(valid, deref(&name))));
     }
-    format!(
-        "{text}\n  let moves_later {THREAD_EVENT} : maybe\n\
-         {requires}    ensures {{ match result with Just c -> is_core c /\\ allowed {OWN} c | Nothing -> false end }}\n  = {}\n",
-        indented(&indented(body)).trim_start()
-    )
+    let placed = "match result with Just c -> is_core c /\\ allowed own_thread c | Nothing -> false end";
+    let program = whyml::Program {
+        name: "moves_later".into(),
+        params: params(&THREAD_EVENT),
+        result: "maybe",
+        requires,
+        ensures: vec![Why::Text(placed)],
+        body: Some(body),
+        ..Default::default()
+    };
+    declarations.extend([Decl::Blank, Decl::Program(program)]);
+    declarations
 }
 
 /// True if an event other than a placement of the thread itself writes this attribute of a thread.

@@ -4,11 +4,13 @@
 //! (`order`). The theorem is `Turns` in `proofs/waiting.mlw`.
 
 use super::Theory;
+use super::actions::OWN;
 use super::events::{PICKS, nowhere};
 use super::order;
 use super::running::{self, Goal, is_restarted_by_its_own, ran_since};
 use super::unit::{Unit, attribute_name};
 use crate::obligation::{Id, Property};
+use crate::whyml::{Why, app, deref, old};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
 use hearth_ipanema::ir::{
     AttributeId, BaseType, Event, Expr, ExprKind, Extreme, Function, FunctionId, LocalId, Over, Owner,
@@ -126,20 +128,20 @@ fn turn(unit: &Unit, theory: &mut Theory) -> Vec<Id> {
         what: ENDS,
         name: "ends",
         starts: None,
-        requires: vec!["nr_ready (state !now_state (core_of own_thread)) >= 1".into()],
-        ensures: "mem (core_of own_thread) !preempted".into(),
+        requires: vec![Why::Text("nr_ready (state !now_state (core_of own_thread)) >= 1")],
+        ensures: app!("mem", app!("core_of", OWN), deref("preempted")),
     };
     let mut rests_on = Vec::new();
     if let Some(Since { start, params }) = since(policy, handler) {
         let start_of = attribute_name(Owner::Thread, &policy.thread[start.index()].name);
         let params = params.iter().map(|id| &policy.params[id.index()]);
         let times = params.filter(|param| param.ty.base == BaseType::Time);
-        let turn: String = times.map(|param| format!("param_{} + ", param.name)).collect();
+        let turn = times.map(|param| Why::from(format!("param_{}", param.name))).chain([Why::from(TICK)]);
+        let turn = turn.reduce(|sum, time| sum.infix("+", time)).unwrap_or(TICK.into());
+        let [now, before] = [deref("present"), old(deref("present"))].map(|time| app!(start_of, time, OWN));
+        let ran = app!("runtime", deref("present"), OWN).infix("-", &now);
         goal.starts = Some(start);
-        goal.ensures += &format!(
-            "\n      \\/ ({start_of} !present own_thread = {start_of} (old !present) own_thread\n          \
-             /\\ runtime !present own_thread - {start_of} !present own_thread < {turn}{TICK})"
-        );
+        goal.ensures = goal.ensures.or(now.equals(before).and(ran.infix("<", turn)));
         rests_on.push(is_restarted_by_its_own(unit, theory, start));
     }
     rests_on.push(running::emit(unit, theory, &goal));

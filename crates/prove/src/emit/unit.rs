@@ -1,20 +1,21 @@
 //! State shared by the emitter's passes: the policy, and generators of unique names and numbers.
 
+use crate::whyml::Why;
 use hearth_ipanema::ir::{AttributeId, BaseType, Expr, Function, LocalId, Owner, Policy, Type};
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// A sum over the threads of a ready queue.
 pub struct Sum {
     /// The summand in the policy's text.
     pub at: *const Expr,
     /// The summand, as a term over `w` and `t`.
-    pub weight: String,
+    pub weight: Why,
 }
 
 pub struct Unit<'p> {
     pub policy: &'p Policy,
-    next_place: Cell<u32>,
+    next_place: Cell<i64>,
     next_name: Cell<u32>,
     pub sums: RefCell<Vec<Sum>>,
     /// The thread's attributes that the timer's handler reads.
@@ -33,16 +34,16 @@ impl<'p> Unit<'p> {
     }
 
     /// A new number for a place in the text that reads shared state.
-    pub fn place(&self) -> u32 {
+    pub fn place(&self) -> i64 {
         self.next_place.replace(self.next_place.get() + 1)
     }
 
-    pub fn places(&self) -> u32 {
+    pub fn places(&self) -> i64 {
         self.next_place.get()
     }
 
     /// Continues with an earlier number, to translate the same text twice with the same places.
-    pub fn back_to(&self, place: u32) {
+    pub fn back_to(&self, place: i64) {
         self.next_place.set(place);
     }
 
@@ -96,37 +97,29 @@ pub fn why_type(ty: Type) -> &'static str {
     }
 }
 
-/// The WhyML names of a function's variables.
+/// The values of a function's variables.
 #[derive(Clone)]
 pub struct Scope<'p> {
     pub function: &'p Function,
-    values: HashMap<LocalId, String>,
-    /// The variables that are references.
-    mutable: HashSet<LocalId>,
+    values: HashMap<LocalId, Why>,
 }
 
 impl<'p> Scope<'p> {
     pub fn new(function: &'p Function) -> Self {
-        Scope { function, values: HashMap::new(), mutable: HashSet::new() }
+        Scope { function, values: HashMap::new() }
     }
 
-    pub fn bind(&mut self, local: LocalId, value: String) {
-        self.values.insert(local, value);
+    pub fn bind(&mut self, local: LocalId, value: impl Into<Why>) {
+        self.values.insert(local, value.into());
     }
 
     pub fn bind_mutable(&mut self, local: LocalId, name: String) {
-        self.values.insert(local, name);
-        self.mutable.insert(local);
+        self.bind(local, Why::Deref(name));
     }
 
     /// The expression that reads a variable; `None` if its value is unknown.
-    pub fn value(&self, local: LocalId) -> Option<String> {
-        let name = self.values.get(&local)?;
-        Some(if self.mutable.contains(&local) { format!("!{name}") } else { name.clone() })
-    }
-
-    pub fn name(&self, local: LocalId) -> Option<&str> {
-        self.values.get(&local).map(String::as_str)
+    pub fn value(&self, local: LocalId) -> Option<Why> {
+        self.values.get(&local).cloned()
     }
 }
 

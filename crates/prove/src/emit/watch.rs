@@ -1,5 +1,6 @@
 //! What a program models: each property depends on other effects of a handler.
 
+use crate::whyml::Why;
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
 use hearth_ipanema::ir::{BaseType, Block, Effects, Expr, ExprKind, FunctionId, Policy, ThreadField};
 
@@ -46,11 +47,11 @@ impl Watch {
     }
 
     /// The expression that reads shared state.
-    pub fn look(self) -> &'static str {
+    pub fn look(self) -> Why {
         match self {
-            Watch::OwnCore => "look_at_own own_core",
-            Watch::Affinity | Watch::Timer | Watch::Alone => "any readings",
-            _ => "look ()",
+            Watch::OwnCore => Why::Text("look_at_own own_core"),
+            Watch::Affinity | Watch::Timer | Watch::Alone => Why::Any("readings"),
+            _ => Why::Text("look ()"),
         }
     }
 }

@@ -2,13 +2,26 @@
 
 use crate::common::policy;
 use hearth_ipanema::emit::{Contracts, contracts};
-use hearth_prove::{CodeOptions, CodeReport, prove_c, prove_runtime};
+use hearth_prove::{COVERED, CodeOptions, CodeReport, prove_c, prove_runtime};
 
 fn run(name: &str, emitted: &Contracts, only: &[&str], named: Option<&str>) -> CodeReport {
     let named = named.map(str::to_owned);
     let only = only.iter().map(|function| (*function).to_owned()).collect();
     let options = CodeOptions { only, named, ..CodeOptions::default() };
     prove_c(name, &emitted.c, &emitted.functions, &options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The table of what is covered names functions that exist.
+#[test]
+fn open_functions_are_in_the_emitted_c() {
+    for (name, open) in COVERED {
+        let functions = contracts(&policy(name)).functions;
+        let without_contract = functions.iter().filter(|function| !function.contract);
+        assert!(without_contract.into_iter().all(|function| open.contains(&function.name.as_str())));
+        for function in open {
+            assert!(functions.iter().any(|known| known.name == *function), "{function}");
+        }
+    }
 }
 
 /// The searches, and the phases of the steal.

@@ -1,22 +1,51 @@
-//! The emitted WhyML of the policies. `BLESS=1 cargo test` rewrites it.
+//! The emitted WhyML: of two policies as text, of all policies that Why3 accepts it.
 
 use crate::common::{changed, emitted, policy, policy_of};
-use std::path::Path;
+use hearth_ipanema::builtin;
+use hearth_ipanema::ir::Policy;
+use hearth_prove::theory::FILES;
+use std::process::Command;
 
+/// `tests/golden` has the same policies in C.
 #[test]
 fn emitted_whyml_is_as_expected() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let mut stale = Vec::new();
-    for name in ["cfs-cwc", "cfs-cwc-flat", "ule-cwc", "nest", "smove"] {
-        let path = folder.join(format!("{name}.mlw"));
-        let whyml = emitted(&policy(name)).whyml;
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(&path, &whyml).unwrap();
-        } else if std::fs::read_to_string(&path).ok().as_deref() != Some(&whyml) {
-            stale.push(name);
-        }
+    let fixture = policy_of(concat!(env!("CARGO_MANIFEST_DIR"), "/../ipanema/tests/golden/fixture.ipa"));
+    for (name, policy) in [("ule-cwc", policy("ule-cwc")), ("fixture", fixture)] {
+        hearth_tests::golden(format!("crates/prove/tests/golden/{name}.mlw"), &emitted(&policy).whyml);
     }
-    assert!(stale.is_empty(), "the WhyML of {stale:?} changed: look at it, then bless it");
+}
+
+/// One product in which each feature of a slot occurs, and those of `warm`.
+const PRODUCTS: [&str; 7] = [
+    "fifo+fixed+nrRun+all+one",
+    "list+infinite+usedTime+smt+node",
+    "rbtree+split+nrRunBlock+llc+each",
+    "fifo+split+nrRunBlock+all+one+idle",
+    "warm+rbtree+split+usedTime+llc+each+idle+recent+beyond+local",
+    "warm+deadline+fixed+nrRun+all+one+nests+fast+defer+spin",
+    "nest-like",
+];
+
+#[test]
+fn why3_accepts_the_whyml_of_all_policies() {
+    if !hearth_tests::has(&["why3"], "provers") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (file, text) in FILES {
+        std::fs::write(folder.path().join(file), text).unwrap();
+    }
+    let accepts = |policy: &Policy| {
+        let file = folder.path().join("policy.mlw");
+        std::fs::write(&file, emitted(policy).whyml).unwrap();
+        let mut why3 = Command::new("why3");
+        let output =
+            why3.args(["prove", "--type-only", "-L"]).arg(folder.path()).arg(&file).output().unwrap();
+        assert!(output.status.success(), "{}: {}", policy.name, String::from_utf8_lossy(&output.stderr));
+    };
+    for name in builtin::NAMES.into_iter().chain(PRODUCTS) {
+        accepts(&policy(name));
+    }
 }
 
 /// An obligation names its module. If two modules had one name, the proof of the one would count for the other.

@@ -297,21 +297,13 @@ mod tests {
         buffer.content.chunks(usize::from(buffer.area.width).max(1)).map(row).collect()
     }
 
-    /// Compares a screen with the file `screens/NAME.txt`; `BLESS=1` writes it.
-    fn compare(name: &str, buffer: &Buffer) {
-        let path = format!("{}/src/verbs/top/screens/{name}.txt", env!("CARGO_MANIFEST_DIR"));
-        let text = text(buffer);
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(&path, &text).unwrap();
-        }
-        let expected = std::fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(text, expected, "{path}: if this is intended, run the test with BLESS=1");
-    }
-
     const COLOURED: View = View { colours: true, help: false, panel: 0 };
 
     #[test]
     fn screens() {
+        let golden = |name: &str, screen: &Buffer| {
+            hearth_tests::golden(format!("crates/hearth/src/verbs/top/screens/{name}.txt"), &text(screen));
+        };
         for (name, cores, size) in [
             ("4-80x24", (4, 4), (80, 24)),
             ("16-80x24", (16, 8), (80, 24)),
@@ -322,9 +314,9 @@ mod tests {
             ("640-40x10", (640, 80), (40, 10)),
             ("64-200x50", (64, 16), (200, 50)),
         ] {
-            compare(name, &screen(&COLOURED, cores, size));
+            golden(name, &screen(&COLOURED, cores, size));
         }
-        compare("help-80x24", &screen(&View { help: true, ..COLOURED }, (4, 4), (80, 24)));
+        golden("help-80x24", &screen(&View { help: true, ..COLOURED }, (4, 4), (80, 24)));
     }
 
     #[test]

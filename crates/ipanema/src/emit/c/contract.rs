@@ -6,8 +6,9 @@
 use std::cell::RefCell;
 
 use super::Unit;
+use super::acsl::{Acsl, Clause, annotation, between, call, exists, forall, not};
 use super::body::{Body, takes};
-use super::logic::{Elements, Env, Logic, assigned, bound, none};
+use super::logic::{Elements, Env, Logic, affinity, assigned, bound, none, walk};
 use super::text::Text;
 use crate::ir::effects::Effects;
 use crate::ir::{
@@ -53,8 +54,8 @@ impl Unit<'_> {
         )
     }
 
-    fn fine(&self) -> String {
-        format!("fine && {}_fine", self.names.prefix)
+    fn fine(&self) -> Acsl {
+        Acsl::from("fine").and(format!("{}_fine", self.names.prefix))
     }
 
     /// Arguments of `SAAKM_ATTRIBUTES` after the name: contracts of the access functions, and what holds of
@@ -64,33 +65,41 @@ impl Unit<'_> {
             return String::new();
         }
         let prefix = &self.names.prefix;
-        let mut holds = Vec::new();
-        for (param, name) in self.policy.params.iter().zip(&self.names.params) {
-            holds.push(format!("{} <= {prefix}_the_state.{name} <= {}", param.min, param.max));
-        }
+        let params = self.policy.params.iter().zip(&self.names.params);
+        let mut holds: Vec<Acsl> = params
+            .map(|(param, name)| between(param.min.to_string(), self.own(name), param.max.to_string()))
+            .collect();
         let cores = |list: &[Attribute], names: &[String]| -> Vec<String> {
             let is_core = |(a, _): &(&Attribute, &String)| a.ty.base == BaseType::Core;
             list.iter().zip(names).filter(is_core).map(|(_, name)| name.clone()).collect()
         };
         for name in cores(&self.policy.globals, &self.names.globals) {
-            holds.push(format!("maybe_core({prefix}_the_state.{name})"));
+            holds.push(call!("maybe_core", self.own(&name)));
         }
         for name in cores(&self.policy.core, &self.names.core) {
-            holds.push(format!("(\\forall integer c; is_core(c) ==> maybe_core({prefix}_cores[c].{name}))"));
+            let of_c = call!("maybe_core", self.attribute("cores", "c".into(), &name));
+            holds.push(forall("c", call!("is_core", "c").implies(of_c)));
         }
         for name in cores(&self.policy.thread, &self.names.thread) {
-            holds.push(format!(
-                "(\\forall integer i; 0 <= i < SAAKM_MAX_THREADS ==> maybe_core({prefix}_threads[i].{name}))"
-            ));
+            let of_i = call!("maybe_core", self.attribute("threads", "i".into(), &name));
+            let is_number = Acsl::from("0").infix("<=", Acsl::from("i").infix("<", "SAAKM_MAX_THREADS"));
+            holds.push(forall("i", is_number.implies(of_i)));
         }
         holds.push("\\true".into());
-        format!(
-            ", /*@ assigns \\nothing; ensures \\result == &{prefix}_the_state; */, \
-             /*@ requires c < SAAKM_MAX_CORES; assigns \\nothing; ensures \\result == &{prefix}_cores[c]; */, \
-             /*@ requires is_thread(t); assigns \\nothing; ensures \\result == &{prefix}_threads[number(t)]; */, \
-             /*@ predicate {prefix}_fine{{L}} = {}; */",
-            holds.join(" && ")
-        )
+        let access = |requires: Option<Acsl>, place: Acsl| {
+            let points = Acsl::from("\\result").equals(place.address());
+            let clauses = [Clause::Assigns(NOTHING.into()), Clause::Ensures(points)];
+            annotation(requires.map(Clause::Requires).into_iter().chain(clauses))
+        };
+        let array = |of: &str, index: Acsl| Acsl::from(format!("{prefix}_{of}")).index(index);
+        [
+            access(None, format!("{prefix}_the_state").into()),
+            access(Some(Acsl::from("c").infix("<", "SAAKM_MAX_CORES")), array("cores", "c".into())),
+            access(Some(call!("is_thread", "t")), array("threads", call!("number", "t"))),
+            annotation([Clause::Define(format!("predicate {prefix}_fine{{L}}"), Acsl::all(holds))]),
+        ]
+        .map(|annotation| format!(", {annotation}"))
+        .concat()
     }
 
     /// Records the function that writes initial values, which has no contract: WP does not follow a cast of untyped
@@ -104,15 +113,17 @@ impl Unit<'_> {
         self.found.borrow_mut().push(Contracted { name, at, gaps, contract: false });
     }
 
-    fn requires(&self, ty: Type, name: &str) -> Option<String> {
+    fn requires(&self, ty: Type, value: impl Into<Acsl>) -> Option<Acsl> {
+        let value = value.into();
+        let maybe = |is: &str| value.clone().equals("\\null").or(call!(is, &value));
         Some(match (ty.base, ty.optional) {
-            (BaseType::Core, false) => format!("is_core({name})"),
-            (BaseType::Core, true) => format!("maybe_core({name})"),
-            (BaseType::Thread, false) => format!("is_thread({name})"),
-            (BaseType::Thread, true) => format!("({name} == \\null || is_thread({name}))"),
-            (BaseType::Domain, false) => format!("is_domain({name})"),
-            (BaseType::Domain, true) => format!("({name} == \\null || is_domain({name}))"),
-            (BaseType::Set, _) => format!("\\valid_read({name}->word + (0 .. SAAKM_SET_WORDS - 1))"),
+            (BaseType::Core, false) => call!("is_core", value),
+            (BaseType::Core, true) => call!("maybe_core", value),
+            (BaseType::Thread, false) => call!("is_thread", value),
+            (BaseType::Thread, true) => maybe("is_thread"),
+            (BaseType::Domain, false) => call!("is_domain", value),
+            (BaseType::Domain, true) => maybe("is_domain"),
+            (BaseType::Set, _) => readable(value),
             (BaseType::Bool | BaseType::Int | BaseType::Time | BaseType::Frequency | BaseType::Load, _) => {
                 return None;
             }
@@ -120,60 +131,61 @@ impl Unit<'_> {
     }
 
     /// The contract of a function, before its head.
-    pub fn contract(&self, out: &mut Text, id: FunctionId, sums: &[String], gaps: Vec<String>) {
+    pub fn contract(&self, out: &mut Text, id: FunctionId, sums: Vec<Clause>, gaps: Vec<String>) {
         if !self.contracts {
             return;
         }
         let function = self.policy.function(id);
         let body = Body::new(self, function);
-        for line in sums {
-            out.line(&format!("/*@ {line} */"));
-        }
+        sums.into_iter().for_each(|sum| out.line(&annotation([sum])));
         let definition = self.definition(id);
-        if let Ok(text) = &definition {
-            out.line(&format!("/*@ {text} */"));
+        let is_defined = definition.is_ok();
+        if let Ok(definition) = definition {
+            out.line(&annotation([definition]));
             self.defined.borrow_mut().insert(id);
         }
         let params: Vec<LocalId> =
             (0..function.arity).map(LocalId).filter(|id| takes(function, *id)).collect();
-        let names: Vec<String> = params.iter().map(|id| body.name_of(*id).to_owned()).collect();
-        out.open("/*@");
-        out.line(&format!("requires {};", self.fine()));
-        for (id, name) in params.iter().zip(&names) {
-            if let Some(text) = self.requires(function.local(*id).ty, name) {
-                out.line(&format!("requires {text};"));
-            }
-        }
-        if let Some(steal) = self.policy.steals.iter().find(|steal| steal.move_thread == id) {
-            match self.may_move(steal, &names[0], &names[names.len() - 1]) {
-                Ok(text) => out.line(&format!("requires {text};")),
-                Err(_) => out.line("requires \\false;"),
-            }
-        }
-        self.effects(out, &function.effects);
-        if let (Ok(_), Some(result)) = (&definition, function.result) {
-            let is = if result == Type::BOOL { "<==>" } else { "==" };
-            let args = if names.is_empty() { String::new() } else { format!("({})", names.join(", ")) };
-            out.line(&format!("ensures \\result {is} {}_is{args};", self.names.functions[id.index()]));
-        }
-        if let Some(text) = function.result.and_then(|ty| self.requires(ty, "\\result")) {
-            out.line(&format!("ensures {text};"));
-        }
-        out.close("*/");
+        let names: Vec<Acsl> = params.iter().map(|id| body.name_of(*id).into()).collect();
         let name = self.names.functions[id.index()].clone();
-        self.found.borrow_mut().push(Contracted { name, at: function.at.clone(), gaps, contract: true });
+        let mut clauses = vec![Clause::Requires(self.fine())];
+        let valid = params.iter().zip(&names);
+        let valid = valid.filter_map(|(id, name)| self.requires(function.local(*id).ty, name));
+        clauses.extend(valid.map(Clause::Requires));
+        if let Some(steal) = self.policy.steals.iter().find(|steal| steal.move_thread == id) {
+            let may = self.may_move(steal, &names[0], &names[names.len() - 1]);
+            clauses.push(Clause::Requires(may.unwrap_or("\\false".into())));
+        }
+        clauses.extend(self.effects(&function.effects));
+        if let (true, Some(result)) = (is_defined, function.result) {
+            let is = if result == Type::BOOL { "<==>" } else { "==" };
+            let defined = format!("{name}_is");
+            let defined = if names.is_empty() { defined.into() } else { Acsl::Call(defined, names) };
+            clauses.push(Clause::Ensures(Acsl::from("\\result").infix(is, defined)));
+        }
+        let valid = function.result.and_then(|ty| self.requires(ty, "\\result"));
+        clauses.extend(valid.map(Clause::Ensures));
+        self.contracted(out, clauses, &name, &function.at, gaps);
     }
 
-    fn effects(&self, out: &mut Text, effects: &Effects) {
+    /// Writes the contract of a function, and records it.
+    fn contracted(&self, out: &mut Text, clauses: Vec<Clause>, name: &str, at: &Place, gaps: Vec<String>) {
+        out.open("/*@");
+        clauses.iter().for_each(|clause| out.line(&clause.to_string()));
+        out.close("*/");
+        let (name, at) = (name.to_owned(), at.clone());
+        self.found.borrow_mut().push(Contracted { name, at, gaps, contract: true });
+    }
+
+    fn effects(&self, effects: &Effects) -> Vec<Clause> {
         if effects.is_pure() {
-            out.line("assigns \\nothing;");
-            return;
+            return vec![Clause::Assigns(NOTHING.into())];
         }
-        out.line(&format!("assigns {};", self.changes()));
-        out.line(&format!("ensures {};", self.fine()));
+        let mut clauses = vec![Clause::Assigns(self.changes()), Clause::Ensures(self.fine())];
         if effects.steals.is_empty() {
-            out.line("ensures saakm_the.moves == \\old(saakm_the.moves);");
+            clauses.push(Clause::Ensures(Acsl::from(MOVES).equals(call!("\\old", MOVES))));
         }
+        clauses
     }
 
     /// The contract of the function that enqueues a thread.
@@ -181,25 +193,20 @@ impl Unit<'_> {
         if !self.contracts {
             return;
         }
-        out.open("/*@");
-        out.line(&format!("requires {};", self.fine()));
-        out.line("requires is_thread(t) && is_core(c);");
-        out.line(&format!("assigns {};", self.changes()));
-        out.line(&format!("ensures {};", self.fine()));
-        out.line("ensures saakm_the.moves == \\old(saakm_the.moves);");
-        out.close("*/");
-        self.found.borrow_mut().push(Contracted {
-            name: name.into(),
-            at: at.clone(),
-            gaps: Vec::new(),
-            contract: true,
-        });
+        let clauses = vec![
+            Clause::Requires(self.fine()),
+            Clause::Requires(call!("is_thread", "t").and(call!("is_core", "c"))),
+            Clause::Assigns(self.changes()),
+            Clause::Ensures(self.fine()),
+            Clause::Ensures(Acsl::from(MOVES).equals(call!("\\old", MOVES))),
+        ];
+        self.contracted(out, clauses, name, at, Vec::new());
     }
 
     // ---- steals -----------------------------------------------------------------------------
 
     /// A phase as a predicate or term.
-    fn phase_is(&self, phase: FunctionId, thief: &str, own: &str) -> Logic {
+    fn phase_is(&self, phase: FunctionId, thief: &Acsl, own: &Acsl) -> Logic {
         let function = self.policy.function(phase);
         if !self.defined.borrow().contains(&phase) {
             return Err(format!("`{}` has no logic definition", function.name));
@@ -207,171 +214,175 @@ impl Unit<'_> {
         if takes(function, LocalId(1)) {
             return Err(format!("`{}` reads the victims", function.name));
         }
-        Ok(format!("{}_is({thief}, {own})", self.names.functions[phase.index()]))
+        Ok(call!(format!("{}_is", self.names.functions[phase.index()]), thief, own))
     }
 
     /// What has to hold of a thread that a steal moves.
-    fn may_move(&self, steal: &Steal, thief: &str, thread: &str) -> Logic {
-        let can = self.phase_is(steal.can_steal_core, thief, &format!("core_of({thread})"))?;
+    fn may_move(&self, steal: &Steal, thief: &Acsl, thread: &Acsl) -> Logic {
+        let can = self.phase_is(steal.can_steal_core, thief, &call!("core_of", thread))?;
         let rule = match steal.steal_thread {
             Some(rule) => self.phase_is(rule, thief, thread)?,
-            None => format!("in(&saakm_affinities[number({thread})], {thief})"),
+            None => call!("in", affinity(thread.clone()), thief),
         };
-        Ok(format!("{can} && {rule}"))
+        Ok(can.and(rule))
     }
 
     /// Annotations of a steal; without contracts, all are empty.
     pub fn steal_contract(&self, steal: &Steal, v: &StealNames) -> Logic<StealContract> {
-        let StealNames { thief, victims, src, candidates, .. } = v;
-        let can = |c: &str| self.phase_is(steal.can_steal_core, thief, c);
-        let can_k = can("K1")?;
-        let kept = format!("in({victims}, K1) && K1 != {thief} && {can_k}");
-        let whole = format!("\\forall integer K1; is_core(K1) ==> (in({candidates}, K1) <==> {kept})");
+        let [thief, src, thread, stolen, from_core] =
+            [&v.thief, &v.src, &v.thread, &v.stolen, &v.from_core].map(Acsl::from);
+        let StealNames { victims, candidates, .. } = v;
+        let at = Acsl::from(format!("{src}_at"));
+        let k = Acsl::from("K1");
+        let candidate = |core: &Acsl| call!("in", candidates, core);
+        let victim = |core: &Acsl| call!("in", victims, core);
+        let each_core = |predicate: Acsl| forall("K1", call!("is_core", "K1").implies(predicate));
         let storage = format!("{candidates}_storage");
-        let copy = format!(
-            "/*@ loop invariant 0 <= w <= saakm_words; loop invariant \\forall integer K1; 0 <= K1 < SAAKM_MAX_CORES && slot(K1) < w ==> \
-             (in({candidates}, K1) <==> in({victims}, K1)); loop assigns w, {storage}; \
-             loop variant saakm_words - w; */"
-        );
-        let filter = format!(
-            "/*@ loop invariant 0 <= {src}_at <= saakm_cores; \
-             loop invariant \\forall integer K1; is_core(K1) && K1 < {src}_at ==> (in({candidates}, K1) <==> {kept}); \
-             loop invariant \\forall integer K1; is_core(K1) && {src}_at <= K1 ==> \
-             (in({candidates}, K1) <==> in({victims}, K1)); \
-             loop assigns {src}, {src}_at, {storage}; loop variant saakm_cores - {src}_at; */"
-        );
-        let stopped = match steal.stop {
-            Some(stop) => {
-                let stop = self.phase_is(stop, thief, &v.stolen)?;
-                format!(
-                    "loop invariant {0} == saakm_the.moves - \\at(saakm_the.moves, Pre) && 0 <= {0}; \
-                     loop invariant {0} > 0 ==> !{stop}; ",
-                    v.stolen
-                )
-            }
-            None => "loop invariant saakm_the.moves >= \\at(saakm_the.moves, Pre); ".into(),
+        let is_thief = Acsl::from("K1").differs(&thief);
+        let kept = victim(&k).and(is_thief.clone()).and(self.phase_is(steal.can_steal_core, &thief, &k)?);
+        let kept = candidate(&k).iff(kept);
+        let copied = candidate(&k).iff(victim(&k));
+        let copy = self.words("K1", copied.clone(), &storage);
+        let seen =
+            |seen: Acsl, predicate: &Acsl| forall("K1", call!("is_core", "K1").and(seen).implies(predicate));
+        let filter = annotation([
+            Clause::Invariant(between("0", &at, "saakm_cores")),
+            Clause::Invariant(seen(k.clone().infix("<", &at), &kept)),
+            Clause::Invariant(seen(at.clone().infix("<=", &k), &copied)),
+            Clause::LoopAssigns(format!("{src}, {at}, {storage}")),
+            Clause::Variant(Acsl::from("saakm_cores").infix("-", &at)),
+        ]);
+        let stopped_by = |stop: FunctionId, count: &Acsl| -> Logic {
+            Ok(count.clone().infix(">", "0").implies(not(self.phase_is(stop, &thief, count)?)))
         };
-        let stolen = if steal.stop.is_some() { format!("{}, ", v.stolen) } else { String::new() };
-        let round = format!(
-            "/*@ loop invariant 0 <= round_ <= saakm_cores; loop invariant {}; {stopped}\
-             loop invariant \\forall integer K1; is_core(K1) && in({candidates}, K1) ==> K1 != {thief}; \
-             loop assigns round_, {src}, {stolen}{storage}, {}; loop variant saakm_cores - round_; */",
-            self.fine(),
-            self.changes()
-        );
-        let best = match &steal.select {
+        let moved_since = |label: &str| Acsl::from(MOVES).infix("-", call!("\\at", MOVES, label));
+        let stopped = match steal.stop {
+            Some(stop) => vec![
+                Clause::Invariant(
+                    stolen.clone().equals(moved_since("Pre")).and(Acsl::from("0").infix("<=", &stolen)),
+                ),
+                Clause::Invariant(stopped_by(stop, &stolen)?),
+            ],
+            None => vec![Clause::Invariant(Acsl::from(MOVES).infix(">=", call!("\\at", MOVES, "Pre")))],
+        };
+        let counted = if steal.stop.is_some() { format!("{stolen}, ") } else { String::new() };
+        let mut round =
+            vec![Clause::Invariant(between("0", "round_", "saakm_cores")), Clause::Invariant(self.fine())];
+        round.extend(stopped.clone());
+        round.extend([
+            Clause::Invariant(seen(candidate(&k), &is_thief)),
+            Clause::LoopAssigns(format!("round_, {src}, {counted}{storage}, {}", self.changes())),
+            Clause::Variant(Acsl::from("saakm_cores").infix("-", "round_")),
+        ]);
+        let select = match &steal.select {
             Some(select) => self.preferred(select, v)?,
             None => String::new(),
         };
-        let from_core = match steal.stop_core {
-            Some(stop_core) => {
-                let stop = self.phase_is(stop_core, thief, &v.from_core)?;
-                format!("loop invariant {0} >= 0; loop invariant {0} > 0 ==> !{stop}; ", v.from_core)
-                    + &format!(
-                        "loop invariant {0} - \\at({0}, LoopEntry) == saakm_the.moves - \\at(saakm_the.moves, LoopEntry); ",
-                        v.from_core
-                    )
-            }
-            None => String::new(),
+        let mut from_this = Vec::new();
+        if let Some(stop_core) = steal.stop_core {
+            let since = from_core.clone().infix("-", call!("\\at", &from_core, "LoopEntry"));
+            from_this = vec![
+                Clause::Invariant(from_core.clone().infix(">=", "0")),
+                Clause::Invariant(stopped_by(stop_core, &from_core)?),
+                Clause::Invariant(since.equals(moved_since("LoopEntry"))),
+            ];
+        }
+        let counted_here = if steal.stop_core.is_some() { format!("{from_core}, ") } else { String::new() };
+        let walk_of = |enough: &str| {
+            let (at, end) = (format!("{thread}_at"), format!("{thread}_end"));
+            let places = format!("{thread}, {at}, {counted}{counted_here}{enough}{}", self.changes());
+            let mut clauses =
+                vec![Clause::Invariant(between("0", &at, &end)), Clause::Invariant(self.fine())];
+            clauses.extend(stopped.iter().chain(&from_this).cloned());
+            clauses.push(Clause::LoopAssigns(places));
+            clauses.push(Clause::Variant(Acsl::from(end).infix("-", at)));
+            annotation(clauses)
         };
-        let from_core_assigned =
-            if steal.stop_core.is_some() { format!("{}, ", v.from_core) } else { String::new() };
-        let thread = &v.thread;
-        let walk = |enough: &str| {
-            format!(
-                "/*@ loop invariant 0 <= {thread}_at <= {thread}_end; loop invariant {}; {stopped}{from_core}\
-                 loop assigns {thread}, {thread}_at, {stolen}{from_core_assigned}{enough}{}; \
-                 loop variant {thread}_end - {thread}_at; */",
-                self.fine(),
-                self.changes()
-            )
-        };
-        let moved = format!(
-            "core_of({thread}) == {src} && {src} != {thief} && {}",
-            self.may_move(steal, thief, thread)?
-        );
-        let mut third = vec![moved];
+        let mut third = vec![
+            call!("core_of", &thread).equals(&src),
+            src.clone().differs(&thief),
+            self.may_move(steal, &thief, &thread)?,
+        ];
         if let Some(stop) = steal.stop {
-            third.push(format!(
-                "({0} > 0 ==> !{1})",
-                "(saakm_the.moves - \\at(saakm_the.moves, Pre))",
-                self.phase_is(stop, thief, "(saakm_the.moves - \\at(saakm_the.moves, Pre))")?
-            ));
+            third.push(stopped_by(stop, &moved_since("Pre"))?);
         }
         if let Some(stop_core) = steal.stop_core {
-            third.push(format!(
-                "({0} > 0 ==> !{1})",
-                v.from_core,
-                self.phase_is(stop_core, thief, &v.from_core)?
-            ));
+            third.push(stopped_by(stop_core, &from_core)?);
         }
-        let second = match &steal.select {
-            Some(select) => {
-                let better = self.better(select, thief, src)?;
-                format!(
-                    "{src} == SAAKM_NO_CORE && (\\forall integer K1; is_core(K1) ==> !in({candidates}, K1)) || \
-                     is_core({src}) && in({candidates}, {src}) && \
-                     (\\forall integer K1; is_core(K1) && in({candidates}, K1) ==> {better})"
-                )
-            }
-            None => format!(
-                "{src} == SAAKM_NO_CORE && (\\forall integer K1; is_core(K1) ==> !in({candidates}, K1)) || \
-                 is_core({src}) && in({candidates}, {src}) && \
-                 (\\forall integer K1; is_core(K1) && in({candidates}, K1) ==> nearest({thief}, {src}) <= nearest({thief}, K1))"
-            ),
+        let better = match &steal.select {
+            Some(select) => self.better(select, &thief, &src)?,
+            None => call!("nearest", &thief, &src).infix("<=", call!("nearest", &thief, "K1")),
         };
-        let first_found = format!(
-            "/*@ loop invariant 0 <= at_ <= saakm_cores && first_ == SAAKM_NO_CORE; \
-             loop invariant \\forall integer K1; is_core(K1) && nearest({thief}, K1) < at_ ==> !in({candidates}, K1); \
-             loop assigns at_, first_; loop variant saakm_cores - at_; */"
-        );
+        let nobody = src.clone().equals("SAAKM_NO_CORE").and(each_core(not(candidate(&k))));
+        let preferred = Acsl::all([call!("is_core", &src), candidate(&src), seen(candidate(&k), &better)]);
+        let nearer = call!("nearest", &thief, "K1").infix("<", "at_");
+        let nearest = annotation([
+            Clause::Invariant(
+                between("0", "at_", "saakm_cores").and(Acsl::from("first_").equals("SAAKM_NO_CORE")),
+            ),
+            Clause::Invariant(seen(nearer, &not(candidate(&k)))),
+            Clause::LoopAssigns("at_, first_".into()),
+            Clause::Variant(Acsl::from("saakm_cores").infix("-", "at_")),
+        ]);
+        let assert = |name: &'static str, predicate: Acsl| annotation([Clause::Assert(name, predicate)]);
         Ok(StealContract {
             copy,
             filter,
-            member: format!("/*@ assert {src}_in <==> in({victims}, {src}); */"),
-            first: format!("/*@ assert first_phase: {whole}; */"),
-            round,
-            nearest: first_found,
-            nearest_member: format!("/*@ assert in_ <==> in({candidates}, c_); */"),
-            select: best,
-            select_member: format!("/*@ assert {src}_in <==> in({candidates}, {src}); */"),
-            second: format!("/*@ assert second_phase: {second}; */"),
-            walk: walk(""),
-            walk_several: walk("enough, "),
-            third: format!("/*@ assert third_phase: {}; */", third.join(" && ")),
+            member: assert("", Acsl::from(format!("{src}_in")).iff(victim(&src))),
+            first: assert("first_phase", each_core(kept)),
+            round: annotation(round),
+            nearest,
+            nearest_member: assert("", Acsl::from("in_").iff(candidate(&"c_".into()))),
+            select,
+            select_member: assert("", Acsl::from(format!("{src}_in")).iff(candidate(&src))),
+            second: assert("second_phase", nobody.or(preferred)),
+            walk: walk_of(""),
+            walk_several: walk_of("enough, "),
+            third: assert("third_phase", Acsl::all(third)),
         })
     }
 
-    /// K1 is not preferred to `best`.
-    fn better(&self, select: &Select, thief: &str, best: &str) -> Logic {
-        let walk = if select.order == OrderKind::Nearest { "nearest" } else { "from" };
-        let mut text = format!("{walk}({thief}, {best}) <= {walk}({thief}, K1)");
-        for phase in select.by.iter().rev() {
-            let (of_best, of_k) = (self.phase_is(*phase, thief, best)?, self.phase_is(*phase, thief, "K1")?);
-            let op = if select.extreme == Extreme::Min { "<" } else { ">" };
-            text = format!("({of_best} {op} {of_k} || {of_best} == {of_k} && {text})");
-        }
-        Ok(text)
+    /// The annotation of a loop that writes a set word by word: `member` holds of each core K in the words so far.
+    fn words(&self, k: &str, member: Acsl, storage: &str) -> String {
+        let in_range = Acsl::from("0").infix("<=", Acsl::from(k).infix("<", "SAAKM_MAX_CORES"));
+        let written = in_range.and(call!("slot", k).infix("<", "w"));
+        annotation([
+            Clause::Invariant(between("0", "w", "saakm_words")),
+            Clause::Invariant(forall(k, written.implies(member))),
+            Clause::LoopAssigns(format!("w, {storage}")),
+            Clause::Variant(Acsl::from("saakm_words").infix("-", "w")),
+        ])
     }
 
-    fn preferred(&self, select: &Select, v: &StealNames) -> Logic {
-        let StealNames { thief, src, candidates, best, bests, .. } = v;
-        let walk = if select.order == OrderKind::Nearest { "nearest" } else { "from" };
-        let mut keys = String::new();
+    /// K1 is not preferred to `best`.
+    fn better(&self, select: &Select, thief: &Acsl, best: &Acsl) -> Logic {
+        let walk = walk(select.order);
+        let first = call!(walk, thief, best).infix("<=", call!(walk, thief, "K1"));
+        select.by.iter().rev().try_fold(first, |rest, phase| {
+            let (of_best, of_k) =
+                (self.phase_is(*phase, thief, best)?, self.phase_is(*phase, thief, &"K1".into())?);
+            Ok(before(select.extreme, of_best, of_k, rest))
+        })
+    }
+
+    fn preferred(&self, select: &Select, v: &StealNames) -> Logic<String> {
+        let StealNames { src, candidates, bests, .. } = v;
+        let [thief, best] = [&v.thief, &v.best].map(Acsl::from);
+        let at = format!("{src}_at");
+        let place = |core: &Acsl| call!(walk(select.order), &thief, core).infix("<", &at);
+        let candidate = |core: &Acsl| call!("in", candidates, core);
+        let k = Acsl::from("K1");
+        let seen = Acsl::all([call!("is_core", "K1"), place(&k), candidate(&k)]);
+        let mut is_best = vec![call!("is_core", &best), candidate(&best), place(&best)];
         for (phase, key) in select.by.iter().zip(bests) {
-            keys += &format!(" && {key} == {}", self.phase_is(*phase, thief, best)?);
+            is_best.push(Acsl::from(key).equals(self.phase_is(*phase, &thief, &best)?));
         }
-        let seen = format!("is_core(K1) && {walk}({thief}, K1) < {src}_at && in({candidates}, K1)");
-        let bests = bests.join(", ");
-        Ok(format!(
-            "/*@ loop invariant 0 <= {src}_at <= saakm_cores; \
-             loop invariant {best} == SAAKM_NO_CORE ==> (\\forall integer K1; !({seen})); \
-             loop invariant {best} != SAAKM_NO_CORE ==> is_core({best}) && in({candidates}, {best}) && \
-             {walk}({thief}, {best}) < {src}_at{keys}; \
-             loop invariant {best} != SAAKM_NO_CORE ==> (\\forall integer K1; {seen} ==> {}); \
-             loop assigns {src}, {src}_at, {best}, {bests}; loop variant saakm_cores - {src}_at; */",
-            self.better(select, thief, best)?
-        ))
+        let better = self.better(select, &thief, &best)?;
+        let mut clauses = vec![Clause::Invariant(between("0", &at, "saakm_cores"))];
+        clauses.extend(extreme(&best, "SAAKM_NO_CORE", "K1", seen, Acsl::all(is_best), better));
+        clauses.push(Clause::LoopAssigns(format!("{src}, {at}, {best}, {}", bests.join(", "))));
+        clauses.push(Clause::Variant(Acsl::from("saakm_cores").infix("-", at)));
+        Ok(annotation(clauses))
     }
 
     pub fn steal_head(
@@ -386,19 +397,37 @@ impl Unit<'_> {
         if !self.contracts {
             return;
         }
-        out.open("/*@");
-        out.line(&format!("requires {} && is_core({thief});", self.fine()));
-        out.line(&format!("requires \\valid_read({victims}->word + (0 .. SAAKM_SET_WORDS - 1));"));
-        out.line(&format!("assigns {};", self.changes()));
-        out.line(&format!("ensures {};", self.fine()));
-        out.close("*/");
-        self.found.borrow_mut().push(Contracted {
-            name: name.into(),
-            at: steal.at.clone(),
-            gaps,
-            contract: true,
-        });
+        let clauses = vec![
+            Clause::Requires(self.fine().and(call!("is_core", thief))),
+            Clause::Requires(readable(victims.into())),
+            Clause::Assigns(self.changes()),
+            Clause::Ensures(self.fine()),
+        ];
+        self.contracted(out, clauses, name, &steal.at, gaps);
     }
+}
+
+const NOTHING: &str = "\\nothing";
+/// How many threads were moved so far.
+const MOVES: &str = "saakm_the.moves";
+
+/// A pointer to a set can be read.
+fn readable(set: Acsl) -> Acsl {
+    call!("\\valid_read", set.to("word").infix("+", "(0 .. SAAKM_SET_WORDS - 1)"))
+}
+
+/// `best` comes before K by this key, or they are equal and `rest` holds.
+fn before(extreme: Extreme, of_best: Acsl, of_k: Acsl, rest: Acsl) -> Acsl {
+    let less = if extreme == Extreme::Min { "<" } else { ">" };
+    of_best.clone().infix(less, &of_k).or(of_best.equals(of_k).and(rest))
+}
+
+/// Invariants of a search for the best element: of those that are `seen`, none is `better`.
+fn extreme(best: &Acsl, none: &str, k: &str, seen: Acsl, is_best: Acsl, better: Acsl) -> [Clause; 3] {
+    let found = || best.clone().differs(none);
+    let nothing = best.clone().equals(none).implies(forall(k, not(seen.clone())));
+    [nothing, found().implies(is_best), found().implies(forall(k, seen.implies(better)))]
+        .map(Clause::Invariant)
 }
 
 /// C names of the variables of a steal.
@@ -432,10 +461,10 @@ pub struct StealContract {
 }
 
 impl Body<'_> {
-    /// Logic names of all variables in scope.
+    /// Values of all variables in scope.
     pub fn env(&self) -> Env {
         let ids = (0..self.function.locals.len()).map(|index| LocalId(index as u32));
-        ids.filter(|id| !self.name_of(*id).is_empty()).map(|id| (id, self.name_of(id).to_owned())).collect()
+        ids.filter(|id| !self.name_of(*id).is_empty()).map(|id| (id, self.name_of(id).into())).collect()
     }
 
     /// Records that something has no contract.
@@ -443,11 +472,9 @@ impl Body<'_> {
         self.gaps.borrow_mut().push(what.into());
     }
 
-    fn stated(&self, text: Logic) -> String {
-        text.unwrap_or_else(|why| {
-            self.gap(why);
-            String::new()
-        })
+    /// What has a translation; the rest is a gap.
+    fn stated<T>(&self, stated: Logic<T>) -> Option<T> {
+        stated.map_err(|why| self.gap(why)).ok()
     }
 
     /// Last arguments of a loop's macro: its annotations, and for cores what membership means.
@@ -455,17 +482,21 @@ impl Body<'_> {
         if !self.unit.contracts {
             return String::new();
         }
-        let invariants = self.stated(self.invariants(name, of, iteration.limit.is_some()));
+        let invariants =
+            self.stated(self.invariants(name, of, iteration.limit.is_some())).unwrap_or_default();
         let (end, member) = match &iteration.over {
             Over::Cores(set) => {
-                let member = self.stated(self.unit.member(&self.env(), set, name));
-                ("saakm_cores".to_owned(), format!(", /*@ assert {name}_in <==> {member}; */"))
+                let member = self.stated(self.unit.member(&self.env(), set, &name.into()));
+                // What has no translation makes the annotation wrong.
+                let member = Acsl::from(format!("{name}_in")).iff(member.unwrap_or("".into()));
+                ("saakm_cores".to_owned(), format!(", {}", annotation([Clause::Assert("", member)])))
             }
             _ => (format!("{name}_end"), String::new()),
         };
-        let mut assigns = vec![name.to_owned(), format!("{name}_at")];
+        let at = format!("{name}_at");
+        let mut assigns = vec![name.to_owned(), at.clone()];
         assigns.extend(left.map(str::to_owned));
-        let mut held = String::new();
+        let mut held = Vec::new();
         match of {
             Loop::First(search) => {
                 if let Some(filter) = &search.filter {
@@ -479,86 +510,81 @@ impl Body<'_> {
             Loop::Sum { sum, .. } => assigns.push((*sum).to_owned()),
             Loop::Body(block, effects) => held = self.held(effects, &assigned(block), &mut assigns),
         }
-        format!(
-            ", /*@ loop invariant 0 <= {name}_at <= {end}; {held}{invariants}loop assigns {}; \
-             loop variant {end} - {name}_at; */{member}",
-            assigns.join(", ")
-        )
+        let mut clauses = vec![Clause::Invariant(between("0", &at, &end))];
+        clauses.extend(held.into_iter().chain(invariants));
+        clauses.push(Clause::LoopAssigns(assigns.join(", ")));
+        clauses.push(Clause::Variant(Acsl::from(end).infix("-", at)));
+        format!(", {}{member}", annotation(clauses))
     }
 
     /// What a loop with these effects keeps.
-    fn held(&self, effects: &Effects, locals: &[LocalId], assigns: &mut Vec<String>) -> String {
-        let mut held = String::new();
+    fn held(&self, effects: &Effects, locals: &[LocalId], assigns: &mut Vec<String>) -> Vec<Clause> {
+        let mut held = Vec::new();
         for id in locals {
             let name = self.name_of(*id);
             if name.is_empty() {
                 continue;
             }
             assigns.push(name.to_owned());
-            if let Some(text) = self.unit.requires(self.function.local(*id).ty, name) {
-                held += &format!("loop invariant {text}; ");
-            }
+            held.extend(self.unit.requires(self.function.local(*id).ty, name));
         }
         if !effects.is_pure() {
-            held += &format!("loop invariant {}; ", self.unit.fine());
+            held.push(self.unit.fine());
             if effects.steals.is_empty() {
-                held += "loop invariant saakm_the.moves == \\at(saakm_the.moves, Pre); ";
+                held.push(Acsl::from(MOVES).equals(call!("\\at", MOVES, "Pre")));
             }
             assigns.push(self.unit.changes());
         }
-        held
+        held.into_iter().map(Clause::Invariant).collect()
     }
 
-    fn invariants(&self, name: &str, of: &Loop, limited: bool) -> Logic {
+    fn invariants(&self, name: &str, of: &Loop, limited: bool) -> Logic<Vec<Clause>> {
         let env = self.env();
         let k = bound(&env);
-        match of {
-            Loop::Body(..) => Ok(String::new()),
-            Loop::First(_) if limited => Ok(String::new()),
+        let at = format!("{name}_at");
+        Ok(match of {
+            Loop::Body(..) => Vec::new(),
+            Loop::First(_) if limited => Vec::new(),
             Loop::First(search) => {
-                let (elements, _) = self.unit.matches(&env, search, &k)?;
-                Ok(format!(
-                    "loop invariant \\forall integer {k}; {} && {} < {name}_at ==> \\false; ",
-                    elements.guard, elements.place
-                ))
+                let (elements, _) = self.unit.matches(&env, search, &(&k).into())?;
+                let seen = elements.guard.and(elements.place.infix("<", at));
+                vec![Clause::Invariant(forall(&k, seen.implies("\\false")))]
             }
             Loop::Extreme { search, extreme, by, best, bests } => {
-                let (elements, inner) = self.unit.matches(&env, search, &k)?;
+                let (elements, inner) = self.unit.matches(&env, search, &(&k).into())?;
                 let none = none(self.function.local(search.iteration.local).ty);
-                let seen = format!("{} && {} < {name}_at", elements.guard, elements.place);
-                let is_best = self.is_best(&env, search, best, Some(name))?;
-                let mut keys = String::new();
+                let seen = elements.guard.clone().and(elements.place.clone().infix("<", at));
+                let mut is_best = self.is_best(&env, search, best, Some(name))?;
                 for (key, held) in by.iter().zip(*bests) {
                     let mut at_best = env.clone();
-                    at_best.insert(search.iteration.local, (*best).to_owned());
-                    keys += &format!(" && {held} == {}", self.unit.term(&at_best, key)?);
+                    at_best.insert(search.iteration.local, (*best).into());
+                    is_best = is_best.and(Acsl::from(held).equals(self.unit.term(&at_best, key)?));
                 }
                 let better = self.better(&env, &inner, search, *extreme, by, best, &elements)?;
-                Ok(format!(
-                    "loop invariant {best} == {none} ==> (\\forall integer {k}; !({seen})); \
-                     loop invariant {best} != {none} ==> {is_best}{keys}; \
-                     loop invariant {best} != {none} ==> (\\forall integer {k}; {seen} ==> {better}); "
-                ))
+                self::extreme(&(*best).into(), none, &k, seen, is_best, better).into()
             }
             Loop::Sum { whole, key, sum } => {
-                let upto = format!("{name}_at");
-                Ok(format!("loop invariant {sum} == {}; ", self.unit.partial(&env, whole, key, Some(&upto))?))
+                let partial = self.unit.partial(&env, whole, key, Some(&at))?;
+                vec![Clause::Invariant(Acsl::from(*sum).equals(partial))]
             }
-        }
+        })
     }
 
     /// `best` is an element of the search; with `name`, one that its loop has visited.
     fn is_best(&self, env: &Env, search: &Search, best: &str, name: Option<&str>) -> Logic {
-        let at = |place: &str| name.map_or(String::new(), |name| format!(" && {place} < {name}_at"));
-        let (by_itself, _) = self.unit.matches(env, search, best)?;
+        let visited = |elements: Acsl, place: Acsl| match name {
+            Some(name) => elements.and(place.infix("<", format!("{name}_at"))),
+            None => elements,
+        };
+        let (by_itself, _) = self.unit.matches(env, search, &best.into())?;
         if by_itself.cores {
-            return Ok(format!("{}{}", by_itself.guard, at(&by_itself.place)));
+            return Ok(visited(by_itself.guard, by_itself.place));
         }
         let b = format!("B{}", bound(env));
-        let (elements, _) = self.unit.matches(env, search, &b)?;
-        let range = format!("{} && {} == {best}{}", elements.guard, elements.element, at(&elements.place));
+        let (elements, _) = self.unit.matches(env, search, &(&b).into())?;
+        let range = visited(elements.guard.and(elements.element.equals(best)), elements.place);
         let held = self.unit.requires(self.function.local(search.iteration.local).ty.held(), best);
-        Ok(format!("{} && (\\exists integer {b}; {range})", held.unwrap_or("\\true".into())))
+        Ok(held.unwrap_or("\\true".into()).and(exists(&b, range)))
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -572,18 +598,15 @@ impl Body<'_> {
         best: &str,
         elements: &Elements,
     ) -> Logic {
-        let mut text = match elements.cores {
-            true => format!("{} <= {}", self.unit.matches(env, search, best)?.0.place, elements.place),
-            false => "\\true".to_owned(),
+        let first = match elements.cores {
+            true => self.unit.matches(env, search, &best.into())?.0.place.infix("<=", elements.place.clone()),
+            false => "\\true".into(),
         };
         let mut at_best = env.clone();
-        at_best.insert(search.iteration.local, best.to_owned());
-        for key in by.iter().rev() {
-            let (of_best, of_k) = (self.unit.term(&at_best, key)?, self.unit.term(inner, key)?);
-            let op = if extreme == Extreme::Min { "<" } else { ">" };
-            text = format!("({of_best} {op} {of_k} || {of_best} == {of_k} && {text})");
-        }
-        Ok(text)
+        at_best.insert(search.iteration.local, best.into());
+        by.iter().rev().try_fold(first, |rest, key| {
+            Ok(before(extreme, self.unit.term(&at_best, key)?, self.unit.term(inner, key)?, rest))
+        })
     }
 
     /// States after its loop what a search found.
@@ -591,37 +614,35 @@ impl Body<'_> {
         if !self.unit.contracts {
             return;
         }
-        let text = self.stated(self.found(of, found));
-        if !text.is_empty() {
-            self.out.line(&format!("/*@ assert found: {text}; */"));
+        if let Some(found) = self.stated(self.found(of, found)).flatten() {
+            self.out.line(&annotation([Clause::Assert("found", found)]));
         }
     }
 
-    fn found(&self, of: &Loop, found: &str) -> Logic {
+    fn found(&self, of: &Loop, found: &str) -> Logic<Option<Acsl>> {
         let env = self.env();
         let k = bound(&env);
-        match of {
-            Loop::Body(..) => Ok(String::new()),
+        Ok(match of {
+            Loop::Body(..) => None,
             Loop::First(search) | Loop::Extreme { search, .. } => {
                 let none = none(self.function.local(search.iteration.local).ty);
-                let (elements, inner) = self.unit.matches(&env, search, &k)?;
+                let (elements, inner) = self.unit.matches(&env, search, &(&k).into())?;
                 let is_best = self.is_best(&env, search, found, None)?;
+                let nothing = Acsl::from(found).equals(none);
                 if search.iteration.limit.is_some() {
-                    return Ok(format!("{found} == {none} || {is_best}"));
+                    return Ok(Some(nothing.or(is_best)));
                 }
                 let by: &[Expr] = if let Loop::Extreme { by, .. } = of { by } else { &[] };
                 let extreme = if let Loop::Extreme { extreme, .. } = of { *extreme } else { Extreme::Min };
                 let better = self.better(&env, &inner, search, extreme, by, found, &elements)?;
-                Ok(format!(
-                    "{found} == {none} && (\\forall integer {k}; !({0})) || {found} != {none} && {is_best} && \
-                     (\\forall integer {k}; {0} ==> {better})",
-                    elements.guard
-                ))
+                let nothing = nothing.and(forall(&k, not(elements.guard.clone())));
+                let best = forall(&k, elements.guard.implies(better));
+                Some(nothing.or(Acsl::all([Acsl::from(found).differs(none), is_best, best])))
             }
             Loop::Sum { whole, key, sum } => {
-                Ok(format!("{sum} == {}", self.unit.partial(&env, whole, key, None)?))
+                Some(Acsl::from(*sum).equals(self.unit.partial(&env, whole, key, None)?))
             }
-        }
+        })
     }
 
     /// Last arguments of a macro that is an expression: annotations of its loop, and what it found.
@@ -629,78 +650,77 @@ impl Body<'_> {
         if !self.unit.contracts {
             return String::new();
         }
-        let env = self.env();
-        let k = bound(&env);
-        let text = || -> Logic {
-            let member = self.unit.member(&env, set, &k)?;
-            let seen = format!("is_core({k}) && {member}");
-            let place = |k: &str| -> Logic {
-                Ok(match order {
-                    Some((OrderKind::Nearest, origin)) => {
-                        format!("nearest({}, {k})", self.unit.term(&env, origin)?)
-                    }
-                    Some((OrderKind::From, origin)) => {
-                        format!("from({}, {k})", self.unit.term(&env, origin)?)
-                    }
-                    None => k.to_owned(),
-                })
-            };
-            let (place, best) = (place(&k)?, place("first_")?);
-            let at_first = self.unit.member(&env, set, "first_")?;
-            let (invariant, variable, found) = match what {
-                Pass::First => (
-                    format!("first_ == SAAKM_NO_CORE && (\\forall integer {k}; {seen} ==> {place} >= at_)"),
-                    "first_",
-                    format!(
-                        "first_ == SAAKM_NO_CORE && (\\forall integer {k}; !({seen})) || is_core(first_) && {at_first} && \
-                         (\\forall integer {k}; {seen} ==> {best} <= {place})"
-                    ),
-                ),
-                Pass::Empty => (
-                    format!("(empty_ <==> (\\forall integer {k}; {seen} ==> {k} >= at_))"),
-                    "empty_",
-                    format!("empty_ <==> (\\forall integer {k}; !({seen}))"),
-                ),
-                Pass::Count => {
-                    let whole =
-                        Expr { kind: ExprKind::Count(Box::new(set.clone())), ty: Type::INT, span: set.span };
-                    let key = self.unit.count_key(set);
-                    (
-                        format!("count_ == {}", self.unit.partial(&env, &whole, &key, Some("at_"))?),
-                        "count_",
-                        format!("count_ == {}", self.unit.partial(&env, &whole, &key, None)?),
-                    )
-                }
-            };
-            let member = self.unit.member(&env, set, "c_")?;
-            Ok(format!(
-                ", /*@ loop invariant 0 <= at_ <= saakm_cores && {invariant}; loop assigns at_, {variable}; \
-                 loop variant saakm_cores - at_; */, /*@ assert in_ <==> {member}; */, /*@ assert found: {found}; */"
-            ))
+        let text = |clauses: Vec<Clause>, member: Acsl, found: (&'static str, Acsl)| {
+            let asserts = [("", member), found].map(|(name, p)| annotation([Clause::Assert(name, p)]));
+            format!(", {}, {}", annotation(clauses), asserts.join(", "))
         };
-        match text() {
-            Ok(text) => text,
-            Err(why) => {
-                self.gap(why);
-                ", /*@ loop assigns at_; */, /*@ assert \\false; */, /*@ assert \\false; */".into()
-            }
+        match self.stated(self.pass_clauses(what, set, order)) {
+            Some((clauses, member, found)) => text(clauses, member, ("found", found)),
+            None => text(vec![Clause::LoopAssigns("at_".into())], "\\false".into(), ("", "\\false".into())),
         }
     }
 
+    /// Annotations of the loop, what membership means, and what is found.
+    fn pass_clauses(
+        &self,
+        what: Pass,
+        set: &Expr,
+        order: Option<(OrderKind, &Expr)>,
+    ) -> Logic<(Vec<Clause>, Acsl, Acsl)> {
+        let env = self.env();
+        let k = bound(&env);
+        let member = |core: &str| self.unit.member(&env, set, &core.into());
+        let seen = call!("is_core", &k).and(member(&k)?);
+        let place = |core: &str| -> Logic {
+            Ok(match order {
+                Some((order, origin)) => call!(walk(order), self.unit.term(&env, origin)?, core),
+                None => core.into(),
+            })
+        };
+        let (variable, invariant, found) = match what {
+            Pass::First => {
+                let nothing = || Acsl::from("first_").equals("SAAKM_NO_CORE");
+                let is_first = seen.clone().implies(place("first_")?.infix("<=", place(&k)?));
+                let first = [call!("is_core", "first_"), member("first_")?, forall(&k, is_first)];
+                let unseen = seen.clone().implies(place(&k)?.infix(">=", "at_"));
+                (
+                    "first_",
+                    nothing().and(forall(&k, unseen)),
+                    nothing().and(forall(&k, not(seen))).or(Acsl::all(first)),
+                )
+            }
+            Pass::Empty => {
+                let unseen = seen.clone().implies(Acsl::from(&k).infix(">=", "at_"));
+                let empty = |all: Acsl| Acsl::from("empty_").iff(forall(&k, all));
+                ("empty_", empty(unseen), empty(not(seen)))
+            }
+            Pass::Count => {
+                let kind = ExprKind::Count(Box::new(set.clone()));
+                let whole = Expr { kind, ty: Type::INT, span: set.span };
+                let key = self.unit.count_key(set);
+                let count = |upto| -> Logic {
+                    Ok(Acsl::from("count_").equals(self.unit.partial(&env, &whole, &key, upto)?))
+                };
+                ("count_", count(Some("at_"))?, count(None)?)
+            }
+        };
+        let clauses = vec![
+            Clause::Invariant(between("0", "at_", "saakm_cores").and(invariant)),
+            Clause::LoopAssigns(format!("at_, {variable}")),
+            Clause::Variant(Acsl::from("saakm_cores").infix("-", "at_")),
+        ];
+        Ok((clauses, Acsl::from("in_").iff(member("c_")?), found))
+    }
+
     /// Last arguments of `SAAKM_ASSIGN`: `target` is a pointer to a set in C and in logic.
-    pub fn assign_contract(&self, set: &Expr, target: &str, storage: &str) -> String {
+    pub fn assign_contract(&self, set: &Expr, target: impl Into<Acsl>, storage: &str) -> String {
         if !self.unit.contracts {
             return String::new();
         }
         let env = self.env();
         let k = bound(&env);
-        let member = self.stated(self.unit.member(&env, set, &k));
-        let member = if member.is_empty() { "\\false".to_owned() } else { member };
-        format!(
-            ", /*@ loop invariant 0 <= w <= saakm_words; loop invariant \\forall integer {k}; \
-             0 <= {k} < SAAKM_MAX_CORES && slot({k}) < w ==> (in({target}, {k}) <==> {member}); loop assigns w, {storage}; \
-             loop variant saakm_words - w; */"
-        )
+        let member = self.stated(self.unit.member(&env, set, &(&k).into())).unwrap_or("\\false".into());
+        format!(", {}", self.unit.words(&k, call!("in", target.into(), &k).iff(member), storage))
     }
 }
 

@@ -103,7 +103,7 @@ impl Unit<'_> {
         let text = body.out;
         out.blank();
         out.comment(&place(&function.at), &function.doc);
-        self.contract(out, id, &sums, gaps);
+        self.contract(out, id, sums, gaps);
         let shared = self.is_shared(id);
         out.line(&if shared { self.shared_head(function, id) } else { head });
         out.line("{");

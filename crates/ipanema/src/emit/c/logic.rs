@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use super::Unit;
+use super::acsl::{Acsl, Clause, call, conditional, exists, forall, not, wrapped};
 use super::search::level_constant;
 use crate::ir::visit::{Visitor, walk_expr};
 use crate::ir::{
@@ -14,68 +15,68 @@ use crate::ir::{
 };
 
 /// The construct that has no translation.
-pub type Logic<T = String> = Result<T, String>;
+pub type Logic<T = Acsl> = Result<T, String>;
 
-/// Logic names of variables.
-pub type Env = HashMap<LocalId, String>;
+/// Values of variables.
+pub type Env = HashMap<LocalId, Acsl>;
 
 /// The elements of an iteration: `guard(K)` says which K count, `element(K)` is the element of K, and
 /// `place(K)` its place in the walk.
 pub struct Elements {
-    pub guard: String,
-    pub element: String,
-    pub place: String,
+    pub guard: Acsl,
+    pub element: Acsl,
+    pub place: Acsl,
     /// The number of places.
-    pub end: String,
+    pub end: Acsl,
     pub cores: bool,
 }
 
 /// A quantified variable. No variable of the C code has such a name.
 pub fn bound(env: &Env) -> String {
-    format!("K{}", env.values().filter(|name| name.contains('K')).count() + 1)
+    format!("K{}", env.values().filter(|value| value.to_string().contains('K')).count() + 1)
 }
 
 impl Unit<'_> {
+    /// A field of the policy's state.
+    pub fn own(&self, name: &str) -> Acsl {
+        format!("{}_the_state.{name}", self.names.prefix).into()
+    }
+
+    /// A field of a core's or thread's attributes.
+    pub fn attribute(&self, of: &str, index: Acsl, name: &str) -> Acsl {
+        Acsl::from(format!("{}_{of}", self.names.prefix)).index(index).field(name)
+    }
+
     pub fn term(&self, env: &Env, expr: &Expr) -> Logic {
-        let prefix = &self.names.prefix;
         let names = &self.names;
         let of = |inner: &Expr| self.term(env, inner);
         Ok(match &expr.kind {
-            ExprKind::Bool(value) => format!("\\{value}"),
-            ExprKind::Number(value) => format!("({value})"),
-            ExprKind::None if expr.ty.base == BaseType::Core => "SAAKM_NO_CORE".into(),
-            ExprKind::None => "\\null".into(),
+            ExprKind::Bool(value) => format!("\\{value}").into(),
+            ExprKind::Number(value) if *value < 0 => format!("({value})").into(),
+            ExprKind::Number(value) => value.to_string().into(),
+            ExprKind::None => none(expr.ty).into(),
             ExprKind::Some(inner) => of(inner)?,
             ExprKind::Local(id) => {
-                let name = env.get(id).ok_or("a variable that changes")?;
-                if expr.ty == Type::BOOL { format!("({name} != 0)") } else { name.clone() }
+                let value = env.get(id).ok_or("a variable that changes")?;
+                self.truth(expr, value.clone())
             }
-            ExprKind::Param(id) => {
-                self.boolean(expr, format!("{prefix}_the_state.{}", names.params[id.index()]))
-            }
-            ExprKind::Global(id) if expr.ty == Type::SET => {
-                format!("(&{prefix}_the_state.{})", names.globals[id.index()])
-            }
-            ExprKind::Global(id) => {
-                self.boolean(expr, format!("{prefix}_the_state.{}", names.globals[id.index()]))
-            }
-            ExprKind::Set(id) => format!("(&{prefix}_the_state.{})", names.sets[id.index()]),
+            ExprKind::Param(id) => self.truth(expr, self.own(&names.params[id.index()])),
+            ExprKind::Global(id) => self.read(expr, self.own(&names.globals[id.index()])),
+            ExprKind::Set(id) => self.own(&names.sets[id.index()]).address(),
             ExprKind::Thread { attribute, thread } => {
-                let field =
-                    format!("{prefix}_threads[number({})].{}", of(thread)?, names.thread[attribute.index()]);
-                if expr.ty == Type::SET { format!("(&{field})") } else { self.boolean(expr, field) }
+                let number = call!("number", of(thread)?);
+                self.read(expr, self.attribute("threads", number, &names.thread[attribute.index()]))
             }
             ExprKind::Core { attribute, core } => {
-                let field = format!("{prefix}_cores[{}].{}", of(core)?, names.core[attribute.index()]);
-                if expr.ty == Type::SET { format!("(&{field})") } else { self.boolean(expr, field) }
+                self.read(expr, self.attribute("cores", of(core)?, &names.core[attribute.index()]))
             }
             ExprKind::ThreadField { field, thread } => {
                 let thread = of(thread)?;
                 match field {
-                    ThreadField::Core => format!("core_of({thread})"),
-                    ThreadField::Weight => format!("saakm_weights[number({thread})]"),
-                    ThreadField::Runtime => format!("saakm_the.runtime_of[number({thread})]"),
-                    ThreadField::Affinity => format!("(&saakm_affinities[number({thread})])"),
+                    ThreadField::Core => call!("core_of", thread),
+                    ThreadField::Weight => Acsl::from("saakm_weights").index(call!("number", thread)),
+                    ThreadField::Runtime => Acsl::from("saakm_the.runtime_of").index(call!("number", thread)),
+                    ThreadField::Affinity => affinity(thread),
                 }
             }
             ExprKind::CoreField { field, core } => {
@@ -88,44 +89,46 @@ impl Unit<'_> {
                     CoreField::ExitLatency => "exit_latency_ns",
                     CoreField::IdleSince => "idle_since",
                 };
-                format!("saakm_the.core[{}].{field}", of(core)?)
+                Acsl::from("saakm_the.core").index(of(core)?).field(field)
             }
             ExprKind::Now => "saakm_the.now".into(),
             ExprKind::Kept(kept) => {
                 let index = match kept {
-                    KeptSet::Online => 0,
-                    KeptSet::Idle => 1,
-                    KeptSet::IdleWhole => 2,
-                    KeptSet::Waiting => 3,
+                    KeptSet::Online => "0",
+                    KeptSet::Idle => "1",
+                    KeptSet::IdleWhole => "2",
+                    KeptSet::Waiting => "3",
                 };
-                format!("(&saakm_kept[{index}])")
+                Acsl::from("saakm_kept").index(index).address()
             }
-            ExprKind::Machine => "domain(SAAKM_MACHINE, 0)".into(),
-            ExprKind::DomainOf { level: crate::ir::Level::Machine, .. } => "domain(SAAKM_MACHINE, 0)".into(),
+            ExprKind::Machine | ExprKind::DomainOf { level: crate::ir::Level::Machine, .. } => {
+                call!("domain", "SAAKM_MACHINE", "0")
+            }
             ExprKind::DomainOf { level, core } => {
                 let level = level_constant(*level);
-                format!("domain({level}, saakm_domain_of_core[{level}][{}])", of(core)?)
+                let domains = Acsl::from("saakm_domain_of_core").index(level);
+                call!("domain", level, domains.index(of(core)?))
             }
-            ExprKind::CoresOf(domain) => format!("(&{}->cores)", of(domain)?),
+            ExprKind::CoresOf(domain) => of(domain)?.to("cores").address(),
             ExprKind::Call { function, args } => self.call_term(env, *function, args)?,
             ExprKind::Effect(_) => return Err("an expression with an effect".into()),
             ExprKind::Decay { value, time, half_life } => {
-                format!("decay({}, {}, {})", of(value)?, of(time)?, of(half_life)?)
+                call!("decay", of(value)?, of(time)?, of(half_life)?)
             }
             ExprKind::Pick { extreme, left, right } => {
                 let (left, right) = (of(left)?, of(right)?);
                 let op = if *extreme == Extreme::Min { "<" } else { ">" };
-                format!("({left} {op} {right} ? {left} : {right})")
+                conditional(left.clone().infix(op, &right), left, right)
             }
             ExprKind::Empty(set) => {
                 let k = bound(env);
-                format!("(\\forall integer {k}; is_core({k}) ==> !{})", self.member(env, set, &k)?)
+                forall(&k, call!("is_core", &k).implies(not(self.member(env, set, &(&k).into())?)))
             }
-            ExprKind::Count(set) => self.accumulated(env, expr, &self.count_key(set))?,
-            ExprKind::Not(inner) => format!("!{}", of(inner)?),
-            ExprKind::Neg(inner) => format!("(int64_t)(-{})", of(inner)?),
+            ExprKind::Count(set) => self.partial(env, expr, &self.count_key(set), None)?,
+            ExprKind::Not(inner) => not(of(inner)?),
+            ExprKind::Neg(inner) => wrapped(Acsl::Prefix("-", of(inner)?.into())),
             ExprKind::Logic { and, left, right } => {
-                format!("({} {} {})", of(left)?, if *and { "&&" } else { "||" }, of(right)?)
+                of(left)?.infix(if *and { "&&" } else { "||" }, of(right)?)
             }
             ExprKind::Compare { op, left, right } => {
                 let op = match op {
@@ -138,60 +141,64 @@ impl Unit<'_> {
                     Comparison::Gt => ">",
                     Comparison::Ge => ">=",
                 };
-                format!("({} {op} {})", of(left)?, of(right)?)
+                of(left)?.infix(op, of(right)?)
             }
             ExprKind::In { core, set } => {
-                let name = of(core)?;
-                let member = self.member(env, set, &name)?;
-                if core.ty.optional { format!("({name} != SAAKM_NO_CORE && {member})") } else { member }
+                let value = of(core)?;
+                let member = self.member(env, set, &value)?;
+                if core.ty.optional { value.differs("SAAKM_NO_CORE").and(member) } else { member }
             }
             ExprKind::Arithmetic { op, left, right } => {
-                let divisor = crate::types::value_of(right);
+                let divisor = crate::types::value_of(right).filter(|n| *n != 0 && *n != -1);
                 let (left, right) = (of(left)?, of(right)?);
                 match (op, divisor) {
-                    (Arithmetic::Add, _) => format!("(int64_t)({left} + {right})"),
-                    (Arithmetic::Sub, _) => format!("(int64_t)({left} - {right})"),
-                    (Arithmetic::Mul, _) => format!("(int64_t)({left} * {right})"),
-                    (Arithmetic::Div, Some(n)) if n != 0 && n != -1 => format!("({left} / {right})"),
-                    (Arithmetic::Rem, Some(n)) if n != 0 && n != -1 => format!("({left} % {right})"),
-                    (Arithmetic::Div, _) => format!("quotient({left}, {right})"),
-                    (Arithmetic::Rem, _) => format!("remainder({left}, {right})"),
+                    (Arithmetic::Add, _) => wrapped(left.infix("+", right)),
+                    (Arithmetic::Sub, _) => wrapped(left.infix("-", right)),
+                    (Arithmetic::Mul, _) => wrapped(left.infix("*", right)),
+                    (Arithmetic::Div, Some(_)) => left.infix("/", right),
+                    (Arithmetic::Rem, Some(_)) => left.infix("%", right),
+                    (Arithmetic::Div, None) => call!("quotient", left, right),
+                    (Arithmetic::Rem, None) => call!("remainder", left, right),
                 }
             }
             ExprKind::SetOp { .. } => return Err("a set that is computed".into()),
             ExprKind::Conditional { test, then, otherwise } => {
-                format!("({} ? {} : {})", of(test)?, of(then)?, of(otherwise)?)
+                conditional(of(test)?, of(then)?, of(otherwise)?)
             }
             ExprKind::Default { optional, default } => {
                 let (value, default) = (of(optional)?, of(default)?);
-                format!("({value} != {} ? {value} : {default})", none(optional.ty))
+                conditional(value.clone().differs(none(optional.ty)), value, default)
             }
             ExprKind::Search(search) => self.search_term(env, expr, search)?,
         })
     }
 
-    fn boolean(&self, expr: &Expr, place: String) -> String {
-        if expr.ty == Type::BOOL { format!("({place} != 0)") } else { place }
+    /// What is read at a place: a pointer to a set, or a value.
+    fn read(&self, expr: &Expr, place: Acsl) -> Acsl {
+        if expr.ty == Type::SET { place.address() } else { self.truth(expr, place) }
+    }
+
+    /// A value of C as a term or predicate.
+    fn truth(&self, expr: &Expr, value: Acsl) -> Acsl {
+        if expr.ty == Type::BOOL { value.differs("0") } else { value }
     }
 
     /// Core `k` is a member of the set.
-    pub fn member(&self, env: &Env, set: &Expr, k: &str) -> Logic {
+    pub fn member(&self, env: &Env, set: &Expr, k: &Acsl) -> Logic {
+        let member = |set: &Expr| self.member(env, set, k);
         Ok(match &set.kind {
             ExprKind::SetOp { op, left, right } => {
-                let (left, right) = (self.member(env, left, k)?, self.member(env, right, k)?);
+                let (left, right) = (member(left)?, member(right)?);
                 match op {
-                    SetOp::Union => format!("({left} || {right})"),
-                    SetOp::Intersection => format!("({left} && {right})"),
-                    SetOp::Difference => format!("({left} && !{right})"),
+                    SetOp::Union => left.or(right),
+                    SetOp::Intersection => left.and(right),
+                    SetOp::Difference => left.and(not(right)),
                 }
             }
-            ExprKind::Conditional { test, then, otherwise } => format!(
-                "({} ? {} : {})",
-                self.term(env, test)?,
-                self.member(env, then, k)?,
-                self.member(env, otherwise, k)?
-            ),
-            _ => format!("in({}, {k})", self.term(env, set)?),
+            ExprKind::Conditional { test, then, otherwise } => {
+                conditional(self.term(env, test)?, member(then)?, member(otherwise)?)
+            }
+            _ => call!("in", self.term(env, set)?, k),
         })
     }
 
@@ -199,37 +206,34 @@ impl Unit<'_> {
         if !self.defined.borrow().contains(&function) {
             return Err(format!("a call of `{}`", self.policy.function(function).name));
         }
-        let texts: Logic<Vec<String>> = args.iter().map(|arg| self.argument(env, arg)).collect();
-        Ok(format!("{}_is({})", self.names.functions[function.index()], texts?.join(", ")))
+        let args: Logic<Vec<Acsl>> = args.iter().map(|arg| self.argument(env, arg)).collect();
+        Ok(Acsl::Call(format!("{}_is", self.names.functions[function.index()]), args?))
     }
 
     fn argument(&self, env: &Env, arg: &Expr) -> Logic {
-        let text = self.term(env, arg)?;
-        Ok(if arg.ty == Type::BOOL { format!("({text} ? 1 : 0)") } else { text })
+        let value = self.term(env, arg)?;
+        Ok(if arg.ty == Type::BOOL { conditional(value, "1".into(), "0".into()) } else { value })
     }
 
     /// What an iteration goes over. `k` is the quantified variable.
-    pub fn elements(&self, env: &Env, search: &crate::ir::Iteration, k: &str) -> Logic<Elements> {
+    pub fn elements(&self, env: &Env, search: &crate::ir::Iteration, k: &Acsl) -> Logic<Elements> {
         Ok(match &search.over {
             Over::Cores(set) => {
                 let place = match &search.order {
-                    None => k.to_owned(),
-                    Some(order) => {
-                        let origin = self.term(env, &order.origin)?;
-                        let walk = if order.kind == OrderKind::Nearest { "nearest" } else { "from" };
-                        format!("{walk}({origin}, {k})")
-                    }
+                    None => k.clone(),
+                    Some(order) => call!(walk(order.kind), self.term(env, &order.origin)?, k),
                 };
-                let guard = format!("is_core({k}) && {}", self.member(env, set, k)?);
-                Elements { guard, element: k.into(), place, end: "saakm_cores".into(), cores: true }
+                let guard = call!("is_core", k).and(self.member(env, set, k)?);
+                Elements { guard, element: k.clone(), place, end: "saakm_cores".into(), cores: true }
             }
             Over::Threads { core, queue } => {
                 let (core, queue) = (self.term(env, core)?, &self.names.queue_constants[queue.index()]);
+                let end = call!("length", &core, queue);
                 Elements {
-                    guard: format!("0 <= {k} < length({core}, {queue})"),
-                    element: format!("ready({core}, {queue}, {k})"),
-                    place: k.into(),
-                    end: format!("length({core}, {queue})"),
+                    guard: Acsl::from("0").infix("<=", k.clone().infix("<", &end)),
+                    element: call!("ready", core, queue, k),
+                    place: k.clone(),
+                    end,
                     cores: false,
                 }
             }
@@ -240,11 +244,12 @@ impl Unit<'_> {
                     Some(order) => self.term(env, &order.origin)?,
                     None => "SAAKM_NO_CORE".into(),
                 };
+                let end = domain.clone().to("count").index(level);
                 Elements {
-                    guard: format!("0 <= {k} < {domain}->count[{level}]"),
-                    element: format!("group({domain}, {level}, {origin}, {k})"),
-                    place: k.into(),
-                    end: format!("{domain}->count[{level}]"),
+                    guard: Acsl::from("0").infix("<=", k.clone().infix("<", &end)),
+                    element: call!("group", domain, level, origin, k),
+                    place: k.clone(),
+                    end,
                     cores: false,
                 }
             }
@@ -252,12 +257,12 @@ impl Unit<'_> {
     }
 
     /// `guard(K)` with the filter.
-    pub fn matches(&self, env: &Env, search: &Search, k: &str) -> Logic<(Elements, Env)> {
+    pub fn matches(&self, env: &Env, search: &Search, k: &Acsl) -> Logic<(Elements, Env)> {
         let mut elements = self.elements(env, &search.iteration, k)?;
         let mut inner = env.clone();
         inner.insert(search.iteration.local, elements.element.clone());
         if let Some(filter) = &search.filter {
-            elements.guard += &format!(" && {}", self.term(&inner, filter)?);
+            elements.guard = elements.guard.and(self.term(&inner, filter)?);
         }
         Ok((elements, inner))
     }
@@ -267,60 +272,52 @@ impl Unit<'_> {
             return Err("a search with a limit".into());
         }
         let k = bound(env);
-        let (elements, _) = self.matches(env, search, &k)?;
+        let (elements, _) = self.matches(env, search, &(&k).into())?;
         match &search.kind {
-            SearchKind::Any => Ok(format!("(\\exists integer {k}; {})", elements.guard)),
+            SearchKind::Any => Ok(exists(&k, elements.guard)),
             SearchKind::First if !elements.cores && search.filter.is_none() => {
-                let first = elements.element.replace(&k, "0");
-                Ok(format!("({} > 0 ? {first} : \\null)", elements.end))
+                let first = self.elements(env, &search.iteration, &"0".into())?.element;
+                Ok(conditional(elements.end.infix(">", "0"), first, "\\null".into()))
             }
-            SearchKind::Sum { .. } => self.accumulated(env, expr, &search_key(search)),
+            SearchKind::Sum { .. } => self.partial(env, expr, &search_key(search), None),
             _ => Err("the result of a search inside an expression".into()),
         }
     }
 
     // ---- sums and counts --------------------------------------------------------------------
 
-    /// The whole sum or count.
-    fn accumulated(&self, env: &Env, expr: &Expr, key: &str) -> Logic {
-        self.partial(env, expr, key, None)
-    }
-
-    /// The sum or count over the first `upto` elements.
+    /// The sum or count over the first `upto` elements, or all.
     pub fn partial(&self, env: &Env, expr: &Expr, key: &str, upto: Option<&str>) -> Logic {
         let sums = self.sums.borrow();
         let (name, free) = sums.get(key).ok_or("a sum or a count of an expression that has not been met")?;
-        let mut args: Vec<String> = Vec::new();
-        for id in free {
-            args.push(env.get(id).ok_or("a variable that changes")?.clone());
-        }
-        let end = match (&expr.kind, upto) {
-            (_, Some(upto)) => upto.to_owned(),
-            (ExprKind::Search(search), None) => self.elements(env, &search.iteration, "K0")?.end,
+        let values = free.iter().map(|id| env.get(id).cloned().ok_or("a variable that changes".to_owned()));
+        let mut args = values.collect::<Logic<Vec<Acsl>>>()?;
+        args.push(match (&expr.kind, upto) {
+            (_, Some(upto)) => upto.into(),
+            (ExprKind::Search(search), None) => self.elements(env, &search.iteration, &"K0".into())?.end,
             _ => "saakm_cores".into(),
-        };
-        args.push(end);
-        Ok(format!("{name}({})", args.join(", ")))
+        });
+        Ok(Acsl::Call(name.clone(), args))
     }
 
     pub fn count_key(&self, set: &Expr) -> String {
         format!("count {:?}", set.kind)
     }
 
-    /// Defines the logic function of each sum and count in a function; returns their text.
-    pub fn define_sums(&self, id: FunctionId) -> Vec<String> {
+    /// Defines the logic function of each sum and count in a function.
+    pub fn define_sums(&self, id: FunctionId) -> Vec<Clause> {
         let function = self.policy.function(id);
         let mut found = Sums(Vec::new());
         crate::ir::visit::walk_block(&mut found, &function.body);
-        let mut lines = Vec::new();
+        let mut definitions = Vec::new();
         for expr in found.0 {
             let name = format!("{}_sum{}", self.names.functions[id.index()], self.sums.borrow().len() + 1);
-            let _ = self.define_sum(function, &expr, &name).map(|line| lines.push(line));
+            definitions.extend(self.define_sum(function, &expr, &name));
         }
-        lines
+        definitions
     }
 
-    fn define_sum(&self, function: &Function, expr: &Expr, name: &str) -> Logic {
+    fn define_sum(&self, function: &Function, expr: &Expr, name: &str) -> Logic<Clause> {
         let mut free = Free(Vec::new());
         free.expr(expr);
         let mut free = free.0;
@@ -329,53 +326,47 @@ impl Unit<'_> {
         if let ExprKind::Search(search) = &expr.kind {
             free.retain(|id| *id != search.iteration.local);
         }
-        let mut env: Env = free.iter().map(|id| (*id, format!("V{}", id.0))).collect();
-        let params: String =
-            free.iter().map(|id| format!("{} V{}, ", logic_type(function.local(*id).ty), id.0)).collect();
-        let args: String = free.iter().map(|id| format!("V{}, ", id.0)).collect();
-        let last = "(N - 1)";
+        let mut env: Env = free.iter().map(|id| (*id, parameter(*id))).collect();
+        let last = Acsl::from("N").infix("-", "1");
         let (key, guard, value) = match &expr.kind {
-            ExprKind::Count(set) => (self.count_key(set), self.member(&env, set, last)?, "1".to_owned()),
+            ExprKind::Count(set) => (self.count_key(set), self.member(&env, set, &last)?, "1".into()),
             ExprKind::Search(search) => {
                 let SearchKind::Sum { of } = &search.kind else { return Err(String::new()) };
-                let elements = self.elements(&env, &search.iteration, last)?;
+                let elements = self.elements(&env, &search.iteration, &last)?;
                 env.insert(search.iteration.local, elements.element.clone());
-                let mut guard = if elements.cores { elements.guard } else { "\\true".to_owned() };
+                let mut guard = if elements.cores { elements.guard } else { "\\true".into() };
                 if search.iteration.order.is_some() || search.iteration.limit.is_some() {
                     return Err("a sum in an order".into());
                 }
                 if let Some(filter) = &search.filter {
-                    guard += &format!(" && {}", self.term(&env, filter)?);
+                    guard = guard.and(self.term(&env, filter)?);
                 }
                 (search_key(search), guard, self.term(&env, of)?)
             }
             _ => return Err(String::new()),
         };
-        let before = format!("{name}({args}N - 1)");
+        let params: String =
+            free.iter().map(|id| format!("{} V{}, ", logic_type(function.local(*id).ty), id.0)).collect();
+        let args = free.iter().map(|id| parameter(*id)).chain([last]).collect();
+        let before = Acsl::Call(name.into(), args);
         self.sums.borrow_mut().insert(key, (name.to_owned(), free));
-        Ok(format!(
-            "logic integer {name}{{L}}({params}integer N) = N <= 0 ? 0 : ({guard} ? (int64_t)({before} + {value}) : {before});"
-        ))
+        let head = format!("logic integer {name}{{L}}({params}integer N)");
+        let sum = conditional(guard, wrapped(before.clone().infix("+", value)), before);
+        Ok(Clause::Define(head, conditional(Acsl::from("N").infix("<=", "0"), "0".into(), sum)))
     }
 
     // ---- functions --------------------------------------------------------------------------
 
-    /// The logic definition of a pure function, `None` if it has none.
-    pub fn definition(&self, id: FunctionId) -> Logic {
+    /// The logic definition of a pure function.
+    pub fn definition(&self, id: FunctionId) -> Logic<Clause> {
         let function = self.policy.function(id);
         if !function.effects.is_pure() {
             return Err("effects".into());
         }
         let result = function.result.ok_or("no result")?;
-        let mut env = Env::new();
-        let mut params = Vec::new();
-        for index in (0..function.arity).map(LocalId) {
-            if !super::body::takes(function, index) {
-                continue;
-            }
-            env.insert(index, format!("V{}", index.0));
-            params.push(format!("{} V{}", logic_type(function.local(index).ty), index.0));
-        }
+        let taken = (0..function.arity).map(LocalId).filter(|id| super::body::takes(function, *id));
+        let taken: Vec<LocalId> = taken.collect();
+        let env: Env = taken.iter().map(|id| (*id, parameter(*id))).collect();
         let name = &self.names.functions[id.index()];
         let body = self.run(&env, &function.body, &|_| Err("a path without a result".into()))?;
         let kind = if result == Type::BOOL {
@@ -383,8 +374,10 @@ impl Unit<'_> {
         } else {
             format!("logic {}", logic_type(result))
         };
+        let params: Vec<String> =
+            taken.iter().map(|id| format!("{} V{}", logic_type(function.local(*id).ty), id.0)).collect();
         let params = if params.is_empty() { String::new() } else { format!("({})", params.join(", ")) };
-        Ok(format!("{kind} {name}_is{{L}}{params} = {body};"))
+        Ok(Clause::Define(format!("{kind} {name}_is{{L}}{params}"), body))
     }
 
     /// The value that a block returns; `rest` is what comes after it.
@@ -398,23 +391,19 @@ impl Unit<'_> {
                 env.insert(*local, value);
                 next(&env)
             }
-            StmtKind::If { test, then, otherwise } => {
-                let test = self.term(env, test)?;
-                Ok(format!(
-                    "({test} ? {} : {})",
-                    self.run(env, then, &next)?,
-                    self.run(env, otherwise, &next)?
-                ))
-            }
+            StmtKind::If { test, then, otherwise } => Ok(conditional(
+                self.term(env, test)?,
+                self.run(env, then, &next)?,
+                self.run(env, otherwise, &next)?,
+            )),
             StmtKind::IfSome { local, value, then, otherwise } => {
-                let text = self.term(env, value)?;
+                let found = self.term(env, value)?;
                 let mut inner = env.clone();
-                inner.insert(*local, text.clone());
-                Ok(format!(
-                    "({text} != {} ? {} : {})",
-                    none(value.ty),
+                inner.insert(*local, found.clone());
+                Ok(conditional(
+                    found.differs(none(value.ty)),
                     self.run(&inner, then, &next)?,
-                    self.run(env, otherwise, &next)?
+                    self.run(env, otherwise, &next)?,
                 ))
             }
             StmtKind::Return(Some(value)) => self.term(env, value),
@@ -422,6 +411,21 @@ impl Unit<'_> {
             _ => Err("a loop or a statement with effects".into()),
         }
     }
+}
+
+/// The affinity of a thread, a pointer to a set.
+pub fn affinity(thread: Acsl) -> Acsl {
+    Acsl::from("saakm_affinities").index(call!("number", thread)).address()
+}
+
+/// A parameter of a logic function.
+fn parameter(id: LocalId) -> Acsl {
+    format!("V{}", id.0).into()
+}
+
+/// The function that gives the place of a core in a walk.
+pub fn walk(order: OrderKind) -> &'static str {
+    if order == OrderKind::Nearest { "nearest" } else { "from" }
 }
 
 pub fn search_key(search: &Search) -> String {

@@ -6,6 +6,7 @@
 //! expressions. Parts that need a loop are computed before the enclosing statement, in source
 //! order.
 
+mod acsl;
 mod body;
 mod contract;
 mod declare;

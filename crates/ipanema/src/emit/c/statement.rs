@@ -185,9 +185,9 @@ impl Body<'_> {
         let place = Expr { kind: place, ty: value.ty, span: value.span };
         if value.ty == Type::SET {
             let members = self.members_to_copy(value);
-            let logic = self.unit.term(&self.env(), &place).unwrap_or_default();
-            let storage = logic.trim_start_matches("(&").trim_end_matches(')').to_owned();
-            let contract = self.assign_contract(value, &logic, &storage);
+            let logic = self.unit.term(&self.env(), &place).unwrap_or("".into());
+            let storage = logic.to_string().trim_start_matches('&').to_owned();
+            let contract = self.assign_contract(value, logic, &storage);
             let pointer = self.set_pointer(&place, "set", None);
             let pointer = if pointer.starts_with('&') { format!("({pointer})") } else { pointer };
             self.out.line(&members.assign_to(&pointer, &contract));
