@@ -5,8 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The users of the table, relative to the workspace.
-const USERS: [&str; 5] =
-    ["web/src", "crates/view/src", "crates/base/src/svg.rs", "crates/report/src", "crates/probe/src/plot.rs"];
+const USERS: [&str; 6] = [
+    "web/src",
+    "crates/view/src/server",
+    "crates/view/src/playground",
+    "crates/base/src/svg.rs",
+    "crates/report/src",
+    "crates/probe/src/plot.rs",
+];
 
 /// Matches colours that are written out: `#rrggbb`, `rgb(1, 2, 3)`, `[10, 20, 30]`, and
 /// names.

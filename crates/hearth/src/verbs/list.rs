@@ -9,7 +9,7 @@ use hearth_study::catalogue::{Entry, MachineEntry, ParamEntry, machines, policie
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// List built-in machines, policies, workloads, scenarios; Ipanema's library
+/// List the built-in machines, policies, workloads and scenarios
 ///
 /// Policies and generators are listed with their parameters: default, range, meaning.
 #[derive(clap::Args)]
