@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use hearth_mutate::{Judged, Mutant};
+use hearth_mutate::{Mutant, MutantVerdict};
 use serde::Deserialize;
 
 /// The survivors of one line that have the same reason.
@@ -66,7 +66,7 @@ impl Reasons {
     }
 
     /// A table of the survivors, and how many have no reason.
-    pub fn section(&self, judged: &[Judged]) -> (String, usize) {
+    pub fn section(&self, judged: &[MutantVerdict]) -> (String, usize) {
         let survivors: Vec<&Mutant> =
             judged.iter().filter(|one| one.verdict.survives()).map(|one| &one.mutant).collect();
         if survivors.is_empty() {

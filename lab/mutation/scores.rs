@@ -14,7 +14,9 @@ use std::env;
 use std::process::ExitCode;
 
 use hearth_modelcheck::{Property, standard_scenarios};
-use hearth_mutate::{Judge, Judged, ModelChecker, Prover, Score, Subject, Verdict, judge_all, mutants};
+use hearth_mutate::{
+    Judge, ModelChecker, MutantVerdict, Prover, Score, Subject, Verdict, judge_all, mutants,
+};
 use hearth_policy::{Settings, load, names};
 use page::Page;
 use reasons::Reasons;
@@ -31,7 +33,7 @@ fn states(name: &str, prove: bool) -> usize {
     }
 }
 
-fn judged(name: &str, prove: bool) -> Vec<Judged> {
+fn judged(name: &str, prove: bool) -> Vec<MutantVerdict> {
     let subject = Subject::new(load(name).expect("a built-in policy"));
     let states = states(name, prove);
     let checker = ModelChecker::new(&subject.policy, standard_scenarios(), Settings::default(), states)
@@ -64,7 +66,7 @@ fn processor_seconds() -> f64 {
 }
 
 /// A row of a table of scores.
-fn row(name: &str, judged: &[Judged], prove: bool, seconds: f64) -> String {
+fn row(name: &str, judged: &[MutantVerdict], prove: bool, seconds: f64) -> String {
     let Score { mutants, rejected, refuted, unproved, survive } = Score::of(judged);
     let is_live = |verdict: &Verdict| match verdict {
         Verdict::Refuted(kill) => {

@@ -27,7 +27,7 @@ use hearth_ipanema::syntax::parse;
 pub use model::{Model, ModelError, NAMES, Product, Slot};
 pub use rules::{Rule, Rules, when};
 pub use stored::{Stored, Verdicts};
-pub use verdict::{Claim, JudgeError, Judged, Judgement, Verdict, judge};
+pub use verdict::{Claim, JudgeError, Judgement, ProductVerdicts, Verdict, judge};
 
 /// The comment at the declaration of a built-in feature or policy, on one line.
 pub fn doc(name: &str) -> String {

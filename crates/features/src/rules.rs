@@ -1,7 +1,7 @@
 //! Verdicts by features: the few combinations of features that decide a claim, instead of a row for each product.
 
 use crate::model::{Model, Product, Slot};
-use crate::verdict::{Claim, Judged, Verdict};
+use crate::verdict::{Claim, ProductVerdicts, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,9 +46,9 @@ type Values<'m> = Vec<BTreeSet<&'m str>>;
 
 impl Rules {
     /// The rules for a claim. All products of the model must be judged.
-    pub fn of(model: &Model, judged: &[Judged], claim: Claim) -> Rules {
+    pub fn of(model: &Model, judged: &[ProductVerdicts], claim: Claim) -> Rules {
         let slots = model.slots();
-        let values = |product: &Judged| -> Vec<String> {
+        let values = |product: &ProductVerdicts| -> Vec<String> {
             slots.iter().map(|slot| slot.value(&product.product).to_owned()).collect()
         };
         let verdicts: BTreeMap<Vec<String>, &'static str> =
@@ -124,19 +124,19 @@ fn merged(mut cells: Vec<Values>) -> Vec<Values> {
     }
 }
 
-fn rule(model: &Model, judged: &[Judged], claim: Claim, cell: &Values) -> Rule {
+fn rule(model: &Model, judged: &[ProductVerdicts], claim: Claim, cell: &Values) -> Rule {
     let matter = model.slots().iter().zip(cell).filter(|(slot, values)| values.len() < slot.values().len());
     let when = matter.map(|(slot, values)| {
         let values = slot.values().into_iter().filter(|value| values.contains(value));
         (slot.name.clone(), values.map(str::to_owned).collect())
     });
     let when: Vec<(String, Vec<String>)> = when.collect();
-    let own = |judged: &&Judged| {
+    let own = |judged: &&ProductVerdicts| {
         let mut slots = model.slots().iter().zip(cell);
         slots.all(|(slot, values)| values.contains(slot.value(&judged.product)))
     };
-    let all: Vec<&Judged> = judged.iter().filter(own).collect();
-    let steps = |judged: &&&Judged| match judged.verdict(claim) {
+    let all: Vec<&ProductVerdicts> = judged.iter().filter(own).collect();
+    let steps = |judged: &&&ProductVerdicts| match judged.verdict(claim) {
         Verdict::Refuted { steps, .. } => *steps,
         _ => 0,
     };
@@ -158,8 +158,8 @@ mod tests {
                          Y {abstract}\n    optional\n     y\n   Z {abstract}\n    alternative\n     u\n     v\n";
 
     /// The products of the model, with what `holds` says of the first claim.
-    fn judged(model: &Model, holds: impl Fn(&str) -> Verdict) -> Vec<Judged> {
-        let of = |product: Product| Judged { verdicts: vec![holds(&product.name())], product };
+    fn judged(model: &Model, holds: impl Fn(&str) -> Verdict) -> Vec<ProductVerdicts> {
+        let of = |product: Product| ProductVerdicts { verdicts: vec![holds(&product.name())], product };
         model.products().into_iter().map(of).collect()
     }
 

@@ -137,12 +137,12 @@ impl Verdict {
 
 /// The verdicts on a product, in the order of [`Claim::ALL`].
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct ProductVerdicts {
     pub product: Product,
     pub verdicts: Vec<Verdict>,
 }
 
-impl Judged {
+impl ProductVerdicts {
     pub fn verdict(&self, claim: Claim) -> &Verdict {
         &self.verdicts[claim as usize]
     }
@@ -151,7 +151,7 @@ impl Judged {
 /// The verdicts on several products, and what they took.
 #[derive(Clone, Debug)]
 pub struct Judgement {
-    pub judged: Vec<Judged>,
+    pub judged: Vec<ProductVerdicts>,
     /// Obligations of all products that went to the prover.
     pub obligations: usize,
     /// Goals among them that differ: each was proved once.
@@ -260,7 +260,7 @@ pub fn judge(products: &[Product], options: &Options) -> Result<Judgement, Judge
         open.into_iter().try_for_each(|claim| case.search(claim, &all, MANY_STATES))
     };
     pool.install(|| cases.par_iter_mut().zip(&family.reports).try_for_each(end))?;
-    let judged = |case: Case| Judged {
+    let judged = |case: Case| ProductVerdicts {
         product: case.product,
         verdicts: case.verdicts.into_iter().map(|verdict| verdict.unwrap_or(Verdict::Open)).collect(),
     };

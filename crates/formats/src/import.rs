@@ -19,7 +19,7 @@ use collect::{Collected, Collector};
 pub use detect::ImportFormat;
 use hearth_trace::ftrace::{Assembler, Scope};
 use hearth_trace::{CoreId, CoreInfo, Event, Filter, Header, Method, Recording, Sink, Source, Writer};
-use perfetto::{Found, Ours};
+use perfetto::{Content, Ours};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::Path;
@@ -94,8 +94,8 @@ fn read(input: impl BufRead + Seek, format: ImportFormat, folder: &Path) -> Resu
         ImportFormat::PerfData => perf_data::read(input, &mut collector)?,
         ImportFormat::Json => json::read(input, &mut collector)?,
         ImportFormat::Perfetto => match perfetto::read(input, collector, folder)? {
-            Found::Ours(ours, notes) => return Ok(Parts::Ours(ours, notes)),
-            Found::Kernel(found) => collector = *found,
+            Content::Ours(ours, notes) => return Ok(Parts::Ours(ours, notes)),
+            Content::Kernel(found) => collector = *found,
         },
     }
     if collector.events() == 0 {

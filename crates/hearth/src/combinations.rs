@@ -83,7 +83,7 @@ const RESULTS: &str = "Results";
 const SERVERS: [&str; 2] = ["xeon-5218", "xeon-6130-4s"];
 
 /// What the flags select.
-pub struct Chosen {
+pub struct MatrixChoice {
     pub matrix: Matrix,
     /// Name of this machine, if no machine was named.
     pub here: Option<String>,
@@ -113,7 +113,7 @@ impl Combinations {
     }
 
     /// Checks the flags and loads the machines and policies, for the simulation of so many workloads.
-    pub fn choose(&self, workloads: usize) -> Result<Chosen, Failure> {
+    pub fn choose(&self, workloads: usize) -> Result<MatrixChoice, Failure> {
         self.report.as_deref().map_or(Ok(()), output::check_writable)?;
         self.output.as_deref().map_or(Ok(()), output::check_trace)?;
         let detected = self.machines.is_empty().then(Here::detect);
@@ -148,7 +148,7 @@ impl Combinations {
             ))
             .help("select one machine, one governor, one policy and --runs 1; or write a page about all with --report"));
         }
-        Ok(Chosen { matrix, here: name })
+        Ok(MatrixChoice { matrix, here: name })
     }
 
     /// Simulates the workload in all combinations. `notes` are remarks on it.

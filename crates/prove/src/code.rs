@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::why3::version;
 use crate::words;
-use hearth_ipanema::emit::{Contracted, contracts};
+use hearth_ipanema::emit::{FunctionContract, contracts};
 use hearth_ipanema::ir::{Place, Policy};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -150,7 +150,7 @@ pub fn prove_code(policy: &Policy, options: &CodeOptions) -> Result<CodeReport, 
 pub fn prove_c(
     policy: &str,
     c: &str,
-    functions: &[Contracted],
+    functions: &[FunctionContract],
     options: &CodeOptions,
 ) -> Result<CodeReport, Error> {
     let temporary = tempfile::Builder::new().prefix("hearth-code-").tempdir();
@@ -162,8 +162,8 @@ pub fn prove_c(
         write(&folder.join(name), text)?;
     }
     write(&folder.join("policy.c"), c)?;
-    let chosen = |f: &&Contracted| options.only.is_empty() || options.only.contains(&f.name);
-    let functions: Vec<&Contracted> = functions.iter().filter(chosen).collect();
+    let chosen = |f: &&FunctionContract| options.only.is_empty() || options.only.contains(&f.name);
+    let functions: Vec<&FunctionContract> = functions.iter().filter(chosen).collect();
     let tools = Tools::find(folder)?;
     let names: Vec<&str> = functions.iter().filter(|f| f.contract).map(|f| f.name.as_str()).collect();
     let goals = match names.as_slice() {
@@ -200,8 +200,12 @@ pub fn prove_runtime(changes: &[(&str, &str)], options: &CodeOptions) -> Result<
     let mut goals = tools.run(&file, &["-wp-fct", &PROVED.join(",")], options)?;
     goals.extend(tools.run(&file, &["-wp-prop", "@lemma"], options)?);
     let at = Place { policy: "runtime".into(), line: 0, span: Default::default() };
-    let named =
-        |name: &&str| Contracted { name: (*name).into(), at: at.clone(), gaps: Vec::new(), contract: true };
+    let named = |name: &&str| FunctionContract {
+        name: (*name).into(),
+        at: at.clone(),
+        gaps: Vec::new(),
+        contract: true,
+    };
     let mut report = CodeReport {
         policy: "runtime".into(),
         functions: PROVED.iter().chain(&["lemma"]).map(|name| function(&named(name), true)).collect(),
@@ -221,7 +225,7 @@ fn defined(c: &str, name: &str) -> bool {
     })
 }
 
-fn function(contracted: &Contracted, defined: bool) -> CodeFunction {
+fn function(contracted: &FunctionContract, defined: bool) -> CodeFunction {
     let mut gaps = contracted.gaps.clone();
     if !defined {
         gaps.push("the emitted C has no such function".into());
@@ -448,7 +452,7 @@ mod tests {
 
     #[test]
     fn nothing_to_prove_is_not_a_proof() {
-        let contracted = Contracted {
+        let contracted = FunctionContract {
             name: "f".into(),
             at: hearth_ipanema::ir::Place { policy: "p".into(), line: 1, span: Default::default() },
             gaps: Vec::new(),

@@ -2,7 +2,7 @@
 //! names.
 //!
 //! A claim is a [`Quantity`], or the difference of two, on some machines, and the range that the paper gives for it. A
-//! row of the papers that cannot be asked is an [`Unasked`] with the reason.
+//! row of the papers that cannot be asked is an [`UntestedClaim`] with the reason.
 
 mod file;
 mod half;
@@ -34,7 +34,7 @@ const BUILT_IN: [(&str, &str); 3] = built_in!["nest.toml", "fewer-cores.toml", "
 /// All claims of some files, and the workloads, machines and policies to which they refer by index.
 pub struct Book {
     pub claims: Vec<Claim>,
-    pub unasked: Vec<Unasked>,
+    pub unasked: Vec<UntestedClaim>,
     pub workloads: Pool<Workload>,
     pub machines: Pool<Machine>,
     pub policies: Pool<Native>,
@@ -58,7 +58,7 @@ pub struct Claim {
 }
 
 /// A row of the papers that is not asked.
-pub struct Unasked {
+pub struct UntestedClaim {
     pub id: String,
     pub paper: String,
     pub says: String,
@@ -99,7 +99,7 @@ impl Claim {
     }
 }
 
-impl Unasked {
+impl UntestedClaim {
     /// The id of the paper's row.
     pub fn row(&self) -> &str {
         row(&self.id)

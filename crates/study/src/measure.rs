@@ -3,8 +3,8 @@
 use crate::csv::csv;
 use crate::{By, Error, RecordedFacts};
 use hearth_report::analysis::{
-    Analysis, ByInterval, CriticalPath, Inversions, Overloads, ProcessRow, ThreadRow, UnderloadSeries,
-    WakerPair, Wanted, ratios,
+    Analysis, ByInterval, CriticalPath, Inversions, Overloads, ProcessRow, Request, ThreadRow,
+    UnderloadSeries, WakerPair, ratios,
 };
 use hearth_trace::{Energy, Event, Filter, Header, Metrics, Reader, Sink, Source, Summary, Trace};
 use serde::Serialize;
@@ -119,8 +119,8 @@ pub struct Measures {
     /// Measure only the play in a recording of `hearth play`. Needs the whole trace in memory; otherwise
     /// memory is linear in cores, threads and requested rows.
     pub played: bool,
-    pub wanted: Wanted,
-    /// The tables to return. `wanted` must request intervals and threads too.
+    pub request: Request,
+    /// The tables to return. `request` must have intervals and threads too.
     pub by: Vec<By>,
 }
 
@@ -157,8 +157,8 @@ impl Measures {
         // A system has no end to explain.
         let of_system =
             matches!(&header.source, Source::Recorded(recording) if recording.filter == Filter::System);
-        let wanted = Wanted { path: self.wanted.path.filter(|_| !of_system), ..self.wanted };
-        let mut analysis = (wanted != Wanted::default()).then(|| Analysis::new(&header, wanted));
+        let request = Request { path: self.request.path.filter(|_| !of_system), ..self.request };
+        let mut analysis = (request != Request::default()).then(|| Analysis::new(&header, request));
         read(&mut |events| {
             events.iter().for_each(|event| metrics.event(event));
             if let Some(analysis) = &mut analysis {

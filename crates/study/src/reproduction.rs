@@ -5,9 +5,10 @@ mod observe;
 mod result;
 
 pub use measure::Run;
-pub use observe::{RampTimes, Seen, Watch};
+pub use observe::{Observation, RampTimes, Watch};
 pub use result::{
-    ClaimResult, Found, NamedQuantity, NamedSide, Reproduction, Score, SettingResult, Tally, UnaskedRow,
+    ClaimResult, MachineResult, NamedQuantity, NamedSide, Reproduction, Score, SettingResult, Tally,
+    UntestedRow,
 };
 
 use crate::Error;
@@ -154,7 +155,7 @@ impl<'b> Plan<'b> {
                 other.map_or(own, |(than, sides)| difference(&own, &self.value(than, sides, points)));
             let all =
                 |side: fn(&Sides) -> Option<usize>| sides.iter().filter_map(side).flat_map(|i| points[i]);
-            Found {
+            MachineResult {
                 machine: self.book.machines.name(machine),
                 value: change.value,
                 ci95: change.ci95,

@@ -48,7 +48,7 @@ struct Run {
 }
 
 /// A policy that compiles, and what the judges say.
-struct Judged {
+struct SeedResult {
     /// The seed or file, with the text of the policy.
     name: String,
     text: String,
@@ -114,7 +114,7 @@ fn seeds(selected: &str) -> Range<u64> {
 
 impl Run {
     /// Judges the policies of these seeds, in this order.
-    fn seeds(&self, seeds: Range<u64>) -> Vec<Judged> {
+    fn seeds(&self, seeds: Range<u64>) -> Vec<SeedResult> {
         let (next, all) = (AtomicU64::new(seeds.start), Mutex::new(BTreeMap::new()));
         let work = || {
             while let seed = next.fetch_add(1, Ordering::Relaxed)
@@ -135,25 +135,25 @@ impl Run {
         all.into_inner().expect("no thread panicked").into_values().flatten().collect()
     }
 
-    fn judge(&self, name: &str, text: String, policy: Option<Policy>, compiler: f64) -> Option<Judged> {
+    fn judge(&self, name: &str, text: String, policy: Option<Policy>, compiler: f64) -> Option<SeedResult> {
         let (start, policy, name) = (Instant::now(), policy?, name.to_owned());
         let distinct = self.seen.lock().expect("no thread panicked").insert(hash(&policy.ir().to_json()));
         let (refuted, errors) = if distinct { self.judges.refutations(&policy) } else { Default::default() };
         let seconds = [compiler, start.elapsed().as_secs_f64()];
-        Some(Judged { name, text, policy, distinct, refuted, errors, seconds })
+        Some(SeedResult { name, text, policy, distinct, refuted, errors, seconds })
     }
 
     /// Asks the prover about what is refuted, and counts.
-    fn count(&mut self, judged: Vec<Judged>) {
+    fn count(&mut self, judged: Vec<SeedResult>) {
         let start = Instant::now();
         let refuted =
             judged.iter().flat_map(|one| one.refuted.iter().map(move |refutation| (one, refutation)));
-        let refuted: Vec<(&Judged, &Refutation)> = refuted.collect();
+        let refuted: Vec<(&SeedResult, &Refutation)> = refuted.collect();
         let cases: Vec<Case> =
             refuted.iter().map(|(one, refutation)| Case::new(&one.policy, (*refutation).clone())).collect();
         let excluded = self.prover.exclude(&cases);
         let outcome = &mut self.outcome;
-        let report = |one: &Judged, what: String| {
+        let report = |one: &SeedResult, what: String| {
             let line = format!("{}: {what}:\n{}", one.name, one.text);
             eprintln!("{line}");
             line

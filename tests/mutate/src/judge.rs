@@ -52,7 +52,7 @@ impl Verdict {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Judged {
+pub struct MutantVerdict {
     #[serde(flatten)]
     pub mutant: Mutant,
     #[serde(flatten)]
@@ -67,7 +67,7 @@ pub fn judge_all(
     judges: &[&dyn Judge],
     jobs: usize,
     done: &(dyn Fn() + Sync),
-) -> Vec<Judged> {
+) -> Vec<MutantVerdict> {
     let verdicts: Mutex<Vec<Option<Verdict>>> = Mutex::new(vec![None; mutants.len()]);
     let next = AtomicUsize::new(0);
     let work = || {
@@ -87,7 +87,7 @@ pub fn judge_all(
     });
     let verdicts = verdicts.into_inner().unwrap_or_else(PoisonError::into_inner);
     let judged = mutants.into_iter().zip(verdicts);
-    judged.filter_map(|(mutant, verdict)| Some(Judged { mutant, verdict: verdict? })).collect()
+    judged.filter_map(|(mutant, verdict)| Some(MutantVerdict { mutant, verdict: verdict? })).collect()
 }
 
 fn verdict(subject: &Subject, mutant: &Mutant, judges: &[&dyn Judge]) -> Option<Verdict> {

@@ -29,7 +29,7 @@ mod visit;
 
 pub use checker::{ModelChecker, Promise};
 pub use find::mutants;
-pub use judge::{Judge, Judged, Kill, Verdict, judge_all};
+pub use judge::{Judge, Kill, MutantVerdict, Verdict, judge_all};
 pub use mutant::{Change, Mutant};
 pub use operator::Operator;
 pub use prover::Prover;

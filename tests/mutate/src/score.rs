@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::judge::{Judged, Verdict};
+use crate::judge::{MutantVerdict, Verdict};
 
 /// The numbers of mutants by verdict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -15,7 +15,7 @@ pub struct Score {
 }
 
 impl Score {
-    pub fn of(judged: &[Judged]) -> Score {
+    pub fn of(judged: &[MutantVerdict]) -> Score {
         let count = |is: fn(&Verdict) -> bool| judged.iter().filter(|one| is(&one.verdict)).count();
         Score {
             mutants: judged.len(),

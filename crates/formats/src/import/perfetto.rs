@@ -21,7 +21,7 @@ const MOST_UNPACKED: u64 = 128 << 20;
 const MOST_THREADS: usize = 8 << 20;
 
 /// Content of a file.
-pub enum Found {
+pub enum Content {
     /// An export of Hearth.
     Ours(Box<Ours>, Notes),
     Kernel(Box<Collector>),
@@ -36,7 +36,7 @@ struct Reader<'a> {
     at: u64,
 }
 
-pub fn read(input: impl BufRead, collector: Collector, folder: &Path) -> Result<Found, Error> {
+pub fn read(input: impl BufRead, collector: Collector, folder: &Path) -> Result<Content, Error> {
     let mut reader = Reader { folder, collector, ours: None, slices: Slices::default(), at: 0 };
     let mut packets = Packets { input, at: 0, packet: Vec::new() };
     while let Some(at) = packets.next(&mut reader.collector.notes)? {
@@ -44,10 +44,10 @@ pub fn read(input: impl BufRead, collector: Collector, folder: &Path) -> Result<
         reader.packet(&packets.packet, true)?;
     }
     match reader.ours {
-        Some(ours) => Ok(Found::Ours(ours, reader.collector.notes)),
+        Some(ours) => Ok(Content::Ours(ours, reader.collector.notes)),
         None => {
             reader.slices.finish(&mut reader.collector)?.map_err(|why| Error::byte(packets.at, why))?;
-            Ok(Found::Kernel(Box::new(reader.collector)))
+            Ok(Content::Kernel(Box::new(reader.collector)))
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::progress;
 use crate::table::{Column, Plain, table};
 use clap::Subcommand;
 use hearth_features::{
-    Claim, Judged, Judgement, Model, NAMES, Product, Stored, Verdict, Verdicts, doc, judge, when,
+    Claim, Judgement, Model, NAMES, Product, ProductVerdicts, Stored, Verdict, Verdicts, doc, judge, when,
 };
 use hearth_prove::{Options, ProofCache};
 use serde::Serialize;
@@ -227,7 +227,7 @@ struct Param {
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct ProductDetails {
     product: String,
     model: String,
     /// The feature for each slot; `no` for none.
@@ -237,8 +237,8 @@ struct Shown {
     verdicts: Vec<(Claim, Option<Verdict>)>,
 }
 
-impl Shown {
-    fn of(name: &str) -> Result<Shown, Failure> {
+impl ProductDetails {
+    fn of(name: &str) -> Result<ProductDetails, Failure> {
         let (model, product) = find(name)?;
         let policy = crate::policy::load(&product.name())?;
         let param = |param: &hearth_policy::Param| Param {
@@ -249,7 +249,7 @@ impl Shown {
         let stored = Stored::load();
         let verdict = |claim| (claim, stored.verdict(&model, &product, claim));
         let slots = model.slots().iter().map(|slot| (slot.name.clone(), slot.value(&product).to_owned()));
-        Ok(Shown {
+        Ok(ProductDetails {
             product: product.name(),
             model: model.name().to_owned(),
             features: slots.collect(),
@@ -261,7 +261,7 @@ impl Shown {
 
 impl Show {
     fn run(self) -> Outcome {
-        let shown = Shown::of(&self.product.product)?;
+        let shown = ProductDetails::of(&self.product.product)?;
         output::print(self.json, &Document { schema: "hearth.product/1", content: &shown }, || {
             let mut features = Plain::new(3);
             for (slot, feature) in &shown.features {
@@ -296,12 +296,13 @@ fn schedule(verdict: &Option<Verdict>) -> String {
 
 #[derive(Serialize)]
 struct Compared {
-    products: [Shown; 2],
+    products: [ProductDetails; 2],
 }
 
 impl Diff {
     fn run(self) -> Outcome {
-        let compared = Compared { products: [Shown::of(&self.first)?, Shown::of(&self.second)?] };
+        let compared =
+            Compared { products: [ProductDetails::of(&self.first)?, ProductDetails::of(&self.second)?] };
         let [a, b] = &compared.products;
         if a.model != b.model {
             return Err(Failure::new(format_args!(
@@ -382,7 +383,7 @@ impl Prove {
     }
 }
 
-fn judged_product(judged: &Judged) -> JudgedProduct<'_> {
+fn judged_product(judged: &ProductVerdicts) -> JudgedProduct<'_> {
     let verdicts = Claim::ALL.into_iter().map(|claim| (claim, judged.verdict(claim))).collect();
     JudgedProduct { product: judged.product.name(), verdicts }
 }

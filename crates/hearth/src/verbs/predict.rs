@@ -1,5 +1,5 @@
 use crate::arguments::examples;
-use crate::combinations::{Chosen, Combinations};
+use crate::combinations::{Combinations, MatrixChoice};
 use crate::failure::{Failure, Outcome};
 use crate::recording::{self, RecorderOptions};
 use crate::verbs::extract::extract;
@@ -50,7 +50,8 @@ impl Args {
         for trace in &self.trace {
             Store::open(trace)?;
         }
-        let Chosen { matrix, here } = self.combinations.choose(self.trace.len().max(self.repeat.into()))?;
+        let MatrixChoice { matrix, here } =
+            self.combinations.choose(self.trace.len().max(self.repeat.into()))?;
         let (traces, status) = if self.command.is_empty() { (self.trace.clone(), 0) } else { self.record()? };
         let mut extractions = Vec::new();
         for trace in &traces {

@@ -6,7 +6,7 @@ mod summary;
 use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::{output, recording};
-use hearth_report::analysis::Wanted;
+use hearth_report::analysis::Request;
 use hearth_study::By;
 use hearth_study::measure::{Measures, Report};
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Outcome {
-        let measures = Measures { played: self.played, wanted: self.wanted()?, by: self.by.clone() };
+        let measures = Measures { played: self.played, request: self.request()?, by: self.by.clone() };
         self.plot.as_deref().map_or(Ok(()), picture::check)?;
         let mut traces = Vec::new();
         for path in [Some(&self.trace), self.other.as_ref()].into_iter().flatten() {
@@ -82,7 +82,7 @@ impl Args {
         })
     }
 
-    fn wanted(&self) -> Result<Wanted, Failure> {
+    fn request(&self) -> Result<Request, Failure> {
         let mut lengths = self.by.iter().filter_map(|by| by.interval());
         let interval = lengths.next();
         if lengths.next().is_some() {
@@ -94,7 +94,7 @@ impl Args {
             let message = format!("--csv prints one table, but {tables} are selected");
             return Err(Failure::usage(message).help("select one table, or use --json"));
         }
-        Ok(Wanted {
+        Ok(Request {
             interval,
             threads: self.by.iter().any(|by| matches!(by, By::Process | By::Thread)),
             wakers: self.wakers,

@@ -1,5 +1,5 @@
 use crate::arguments::{examples, or_stdin};
-use crate::combinations::{Chosen, Combinations};
+use crate::combinations::{Combinations, MatrixChoice};
 use crate::failure::{Failure, Outcome};
 use crate::{provenance, replay};
 use hearth_workload::Workload;
@@ -41,7 +41,7 @@ impl Args {
             return replay::run(schedule, &self.combinations.of_replay()?);
         }
         let workload = self.workload.ok_or_else(|| Failure::usage("--workload is missing"))?;
-        let Chosen { matrix, here } = self.combinations.choose(1)?;
+        let MatrixChoice { matrix, here } = self.combinations.choose(1)?;
         let resolved = Workload::resolve_with_notes(&workload)?;
         let mut prediction = self.combinations.simulate(&matrix, &resolved.workload, resolved.notes)?;
         prediction.provenance.command = provenance::command();

@@ -138,7 +138,7 @@ fn claim(text: &str) -> Result<Claim, String> {
 
 /// What is said about a policy, in the order of the claims.
 #[derive(Serialize)]
-struct Said {
+struct ClaimVerdict {
     claim: &'static str,
     verdict: &'static str,
 }
@@ -157,7 +157,7 @@ struct Compared {
     latency_saving: f64,
     latency_saving_ci95: Option<[f64; 2]>,
     /// Empty if nothing is known of it.
-    verdicts: Vec<Said>,
+    verdicts: Vec<ClaimVerdict>,
 }
 
 #[derive(Serialize)]
@@ -397,7 +397,7 @@ fn compared(rival: &Rival, model: &Model, stored: &Stored) -> Compared {
     let product = model.product(&rival.policy).ok().filter(|_| rival.is_product);
     let said = |claim: Claim| {
         let verdict = stored.verdict(model, product.as_ref()?, claim)?;
-        Some(Said { claim: claim.name(), verdict: verdict.name() })
+        Some(ClaimVerdict { claim: claim.name(), verdict: verdict.name() })
     };
     Compared {
         policy: rival.policy.clone(),

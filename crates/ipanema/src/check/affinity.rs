@@ -16,7 +16,7 @@ pub fn check(policy: &Policy, order: &[FunctionId], diagnostics: &mut Vec<Diagno
     let mut looks = vec![false; policy.functions.len()];
     for &id in order {
         let function = policy.function(id);
-        let mut seen = Seen { looks: &looks, looked: false, careless: Vec::new() };
+        let mut seen = AffinityUse { looks: &looks, looked: false, careless: Vec::new() };
         walk_block(&mut seen, &function.body);
         // Handlers of a base are checked with the base.
         if let Role::Handler(Event::New | Event::Unblock) = function.role
@@ -35,7 +35,7 @@ pub fn check(policy: &Policy, order: &[FunctionId], diagnostics: &mut Vec<Diagno
     }
 }
 
-struct Seen<'p> {
+struct AffinityUse<'p> {
     /// For each function, whether it or one of its callees uses an affinity.
     looks: &'p [bool],
     looked: bool,
@@ -43,7 +43,7 @@ struct Seen<'p> {
     careless: Vec<Stmt>,
 }
 
-impl Visitor for Seen<'_> {
+impl Visitor for AffinityUse<'_> {
     fn stmt(&mut self, stmt: &Stmt) {
         if let StmtKind::Transition { to: State::Ready { core, .. }, .. } = &stmt.kind
             && matches!(core.kind, ExprKind::Local(LocalId(1)))

@@ -112,12 +112,12 @@ impl Search<'_> {
 /// Finds assignments to sets that an enclosing loop iterates over. (`add` and `remove` are allowed:
 /// a loop iterates over the set as it was at its start.)
 struct Loops<'d> {
-    sets: Vec<Named>,
+    sets: Vec<SetName>,
     diagnostics: &'d mut Vec<Diagnostic>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Named {
+enum SetName {
     Policy(SetId),
     Local(LocalId),
 }
@@ -133,8 +133,8 @@ impl Visitor for Loops<'_> {
             }
             StmtKind::Assign { target, .. } => {
                 let assigned = match target {
-                    Target::Set(id) => Named::Policy(*id),
-                    Target::Local(id) => Named::Local(*id),
+                    Target::Set(id) => SetName::Policy(*id),
+                    Target::Local(id) => SetName::Local(*id),
                     _ => return,
                 };
                 if self.sets.contains(&assigned) {
@@ -150,14 +150,14 @@ impl Visitor for Loops<'_> {
     }
 }
 
-fn sets_of(iteration: &Iteration) -> Vec<Named> {
-    struct Sets(Vec<Named>);
+fn sets_of(iteration: &Iteration) -> Vec<SetName> {
+    struct Sets(Vec<SetName>);
     impl Visitor for Sets {
         fn expr(&mut self, expr: &Expr) {
             match expr.kind {
-                ExprKind::Set(id) => self.0.push(Named::Policy(id)),
+                ExprKind::Set(id) => self.0.push(SetName::Policy(id)),
                 ExprKind::Local(id) if expr.ty == crate::ir::Type::SET => {
-                    self.0.push(Named::Local(id));
+                    self.0.push(SetName::Local(id));
                 }
                 _ => walk_expr(self, expr),
             }

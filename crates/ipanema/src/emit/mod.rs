@@ -2,4 +2,4 @@
 
 mod c;
 
-pub use c::{Contracted, Contracts, contracts, emit as c};
+pub use c::{Contracts, FunctionContract, contracts, emit as c};

@@ -94,7 +94,7 @@ impl<'a> Merged<'a> {
 }
 
 /// Latest declaration of a name.
-struct Seen {
+struct LatestDeclaration {
     what: &'static str,
     policy: usize,
     span: Span,
@@ -102,7 +102,7 @@ struct Seen {
 
 struct Merge<'a, 'd> {
     merged: Merged<'a>,
-    seen: HashMap<(Space, String), Seen>,
+    seen: HashMap<(Space, String), LatestDeclaration>,
     chain: &'a Chain,
     diagnostics: &'d mut Vec<Diagnostic>,
 }
@@ -250,7 +250,7 @@ impl<'a> Merge<'a, '_> {
             return false;
         }
         let key = (space, name.name.clone());
-        let now = Seen { what, policy, span: name.span };
+        let now = LatestDeclaration { what, policy, span: name.span };
         match self.seen.get(&key) {
             Some(before) if before.policy == policy => {
                 let message = match space {

@@ -2,7 +2,7 @@
 
 use super::nearest::control;
 use super::topology::Regular;
-use super::{Known, Measured, Processor, Registers, Vendor};
+use super::{Measured, Processor, Registers, SourcedValue, Vendor};
 use crate::sysfs::{Files, fields};
 use crate::turbo::Together;
 use hearth_machine::frequency::TurboLimit;
@@ -33,12 +33,12 @@ pub struct Sources<'a> {
 /// The frequencies and limits of section `[frequency]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frequencies {
-    pub min_khz: Known<u32>,
-    pub nominal_khz: Known<u32>,
-    pub step_khz: Known<u32>,
-    pub control: Known<Control>,
-    pub powersave: Known<Powersave>,
-    pub limits: Known<Vec<TurboLimit>>,
+    pub min_khz: SourcedValue<u32>,
+    pub nominal_khz: SourcedValue<u32>,
+    pub step_khz: SourcedValue<u32>,
+    pub control: SourcedValue<Control>,
+    pub powersave: SourcedValue<Powersave>,
+    pub limits: SourcedValue<Vec<TurboLimit>>,
     pub notes: Vec<String>,
 }
 
@@ -47,13 +47,13 @@ pub fn read(sources: &Sources<'_>, shape: &Regular, measured: &Measured) -> Freq
     let nominal_khz = sources.nominal();
     let mut min_khz = sources.min();
     if min_khz.value > nominal_khz.value {
-        min_khz = Known::new(nominal_khz.value, "no lower frequency than the nominal one is known");
+        min_khz = SourcedValue::new(nominal_khz.value, "no lower frequency than the nominal one is known");
     }
     let limits = sources.limits(shape.cores_per_socket, nominal_khz.value, measured, &mut notes);
     Frequencies {
         step_khz: match sources.processor.vendor {
-            Vendor::Intel => Known::new(STEP_KHZ, "One multiplier step of the 100 MHz clock."),
-            _ => Known::new(STEP_KHZ, "assumption: 100 MHz, as all known machines."),
+            Vendor::Intel => SourcedValue::new(STEP_KHZ, "One multiplier step of the 100 MHz clock."),
+            _ => SourcedValue::new(STEP_KHZ, "assumption: 100 MHz, as all known machines."),
         },
         control: sources.control(),
         powersave: sources.powersave(),
@@ -92,30 +92,35 @@ impl Sources<'_> {
         Some(u32::from(ratio) * RATIO_KHZ).filter(|khz| PLAUSIBLE_KHZ.contains(khz))
     }
 
-    fn nominal(&self) -> Known<u32> {
+    fn nominal(&self) -> SourcedValue<u32> {
         let told = None
             .or_else(|| {
-                Some(Known::new(self.cpufreq("base_frequency", u32::max)?, "sysfs, cpufreq/base_frequency"))
+                Some(SourcedValue::new(
+                    self.cpufreq("base_frequency", u32::max)?,
+                    "sysfs, cpufreq/base_frequency",
+                ))
             })
-            .or_else(|| Some(Known::new(self.ratio(8)?, "MSR_PLATFORM_INFO")))
-            .or_else(|| Some(Known::new(self.cppc("nominal_freq")?, "sysfs, acpi_cppc/nominal_freq")))
-            .or_else(|| Some(Known::new(self.name_khz()?, "the processor's name")))
-            .or_else(|| Some(Known::new(self.highest_available()?, "sysfs, scaling_available_frequencies")))
+            .or_else(|| Some(SourcedValue::new(self.ratio(8)?, "MSR_PLATFORM_INFO")))
+            .or_else(|| Some(SourcedValue::new(self.cppc("nominal_freq")?, "sysfs, acpi_cppc/nominal_freq")))
+            .or_else(|| Some(SourcedValue::new(self.name_khz()?, "the processor's name")))
             .or_else(|| {
-                Some(Known::new(
+                Some(SourcedValue::new(self.highest_available()?, "sysfs, scaling_available_frequencies"))
+            })
+            .or_else(|| {
+                Some(SourcedValue::new(
                     self.cpufreq("cpuinfo_max_freq", u32::max)?,
                     "sysfs, cpuinfo_max_freq: the kernel reports no base frequency",
                 ))
             })
             .or_else(|| {
-                Some(Known::new(
+                Some(SourcedValue::new(
                     self.cpuinfo_khz()?,
                     "/proc/cpuinfo, cpu MHz: where there is no cpufreq, the time-stamp counter's rate",
                 ))
             });
         told.unwrap_or_else(|| {
             let khz = self.nearest.frequency.nominal_khz;
-            Known::new(khz, format!("assumption: as {}", self.nearest.name))
+            SourcedValue::new(khz, format!("assumption: as {}", self.nearest.name))
         })
     }
 
@@ -149,26 +154,26 @@ impl Sources<'_> {
         plausible((most / 10.0).round() * 10_000.0)
     }
 
-    fn min(&self) -> Known<u32> {
+    fn min(&self) -> SourcedValue<u32> {
         let told = None
             .or_else(|| {
-                Some(Known::new(
+                Some(SourcedValue::new(
                     self.cpufreq("cpuinfo_min_freq", u32::min)?,
                     "sysfs, cpufreq/cpuinfo_min_freq",
                 ))
             })
-            .or_else(|| Some(Known::new(self.cppc("lowest_freq")?, "sysfs, acpi_cppc/lowest_freq")))
-            .or_else(|| Some(Known::new(self.ratio(40)?, "MSR_PLATFORM_INFO")));
+            .or_else(|| Some(SourcedValue::new(self.cppc("lowest_freq")?, "sysfs, acpi_cppc/lowest_freq")))
+            .or_else(|| Some(SourcedValue::new(self.ratio(40)?, "MSR_PLATFORM_INFO")));
         let nearest = &self.nearest;
         told.unwrap_or_else(|| {
-            Known::new(
+            SourcedValue::new(
                 nearest.frequency.min_khz,
                 format!("assumption: as {}; this machine reports none", nearest.name),
             )
         })
     }
 
-    fn control(&self) -> Known<Control> {
+    fn control(&self) -> SourcedValue<Control> {
         let control = control(self.processor);
         let source = match self.processor.vendor {
             Vendor::Intel if control == Control::SpeedShift => "/proc/cpuinfo: flag hwp",
@@ -176,22 +181,22 @@ impl Sources<'_> {
             Vendor::Amd => "AMD: each core has its own frequency",
             Vendor::Other => "assumption: each core has its own frequency",
         };
-        Known::new(control, source)
+        SourcedValue::new(control, source)
     }
 
-    fn powersave(&self) -> Known<Powersave> {
+    fn powersave(&self) -> SourcedValue<Powersave> {
         let cpu = self.cpus.first().copied().unwrap_or(0);
         let driver = self.files.text(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_driver"));
         match driver.as_deref() {
             Some("intel_pstate") if control(self.processor) == Control::SpeedStep => {
-                Known::new(Powersave::Sampler, "the cpufreq driver is intel_pstate without HWP")
+                SourcedValue::new(Powersave::Sampler, "the cpufreq driver is intel_pstate without HWP")
             }
-            Some(driver @ ("intel_pstate" | "amd-pstate-epp" | "amd_pstate_epp")) => Known::new(
+            Some(driver @ ("intel_pstate" | "amd-pstate-epp" | "amd_pstate_epp")) => SourcedValue::new(
                 Powersave::Hardware,
                 format!("the cpufreq driver is {driver}: the hardware decides"),
             ),
-            Some(driver) => Known::new(Powersave::Lowest, format!("the cpufreq driver is {driver}")),
-            None => Known::new(
+            Some(driver) => SourcedValue::new(Powersave::Lowest, format!("the cpufreq driver is {driver}")),
+            None => SourcedValue::new(
                 self.nearest.frequency.powersave,
                 format!("assumption: as {}; there is no cpufreq here", self.nearest.name),
             ),
@@ -205,17 +210,20 @@ impl Sources<'_> {
         nominal: u32,
         measured: &Measured,
         notes: &mut Vec<String>,
-    ) -> Known<Vec<TurboLimit>> {
+    ) -> SourcedValue<Vec<TurboLimit>> {
         if let Some(off) = self.turbo_is_off() {
             notes.push(format!("turbo is switched off on this machine ({off}), and so it is in this file"));
-            return Known::new(vec![TurboLimit { cores, khz: nominal }], format!("{off}: turbo is off"));
+            return SourcedValue::new(
+                vec![TurboLimit { cores, khz: nominal }],
+                format!("{off}: turbo is off"),
+            );
         }
         if let Some(together) = measured.turbo.as_deref().filter(|together| !together.is_empty()) {
             return measured_limits(together, cores, nominal, notes);
         }
         if let Some(table) = self.turbo_registers() {
             let limits = falling(table, cores, nominal);
-            return Known::new(limits, "MSR_TURBO_RATIO_LIMIT");
+            return SourcedValue::new(limits, "MSR_TURBO_RATIO_LIMIT");
         }
         match self.highest(nominal) {
             Some(highest) => self.between(highest, cores, nominal),
@@ -224,7 +232,7 @@ impl Sources<'_> {
                 let source = format!(
                     "assumption: no turbo, because this machine reports none (`--measure` {measuring})"
                 );
-                Known::new(vec![TurboLimit { cores, khz: nominal }], source)
+                SourcedValue::new(vec![TurboLimit { cores, khz: nominal }], source)
             }
         }
     }
@@ -255,10 +263,10 @@ impl Sources<'_> {
     }
 
     /// The highest reported frequency, if it is a turbo frequency.
-    fn highest(&self, nominal: u32) -> Option<Known<u32>> {
+    fn highest(&self, nominal: u32) -> Option<SourcedValue<u32>> {
         let cpufreq = self
             .cpufreq("cpuinfo_max_freq", u32::max)
-            .map(|khz| Known::new(khz, "sysfs, cpufreq/cpuinfo_max_freq"));
+            .map(|khz| SourcedValue::new(khz, "sysfs, cpufreq/cpuinfo_max_freq"));
         let cppc = || {
             let cpu = self.cpus.first()?;
             let perf = |file: &str| -> Option<u64> {
@@ -266,7 +274,7 @@ impl Sources<'_> {
             };
             let (highest, base) = (perf("highest_perf")?, perf("nominal_perf").filter(|&base| base > 0)?);
             let khz = plausible(u64::from(nominal).checked_mul(highest)? as f64 / base as f64)?;
-            Some(Known::new(khz, "sysfs, acpi_cppc/highest_perf over nominal_perf"))
+            Some(SourcedValue::new(khz, "sysfs, acpi_cppc/highest_perf over nominal_perf"))
         };
         cpufreq
             .filter(|highest| highest.value > nominal)
@@ -275,7 +283,7 @@ impl Sources<'_> {
     }
 
     /// Turbo table scaled from the nearest machine: one busy core reaches the highest frequency.
-    fn between(&self, highest: Known<u32>, cores: u16, nominal: u32) -> Known<Vec<TurboLimit>> {
+    fn between(&self, highest: SourcedValue<u32>, cores: u16, nominal: u32) -> SourcedValue<Vec<TurboLimit>> {
         let theirs = &self.nearest.frequency;
         let span = f64::from(theirs.max_khz().saturating_sub(theirs.nominal_khz)).max(1.0);
         let all = theirs.turbo.limits.last().map_or(theirs.nominal_khz, |limit| limit.khz);
@@ -290,7 +298,7 @@ impl Sources<'_> {
                 highest.source, self.nearest.name
             ),
         };
-        Known::new(limits, source)
+        SourcedValue::new(limits, source)
     }
 }
 
@@ -306,7 +314,7 @@ fn measured_limits(
     cores: u16,
     nominal: u32,
     notes: &mut Vec<String>,
-) -> Known<Vec<TurboLimit>> {
+) -> SourcedValue<Vec<TurboLimit>> {
     let steps =
         |khz: f64| plausible((khz / f64::from(STEP_KHZ)).round() * f64::from(STEP_KHZ)).unwrap_or(nominal);
     let table: Vec<(u16, u32)> = together.iter().map(|t| (t.cores, steps(t.khz))).collect();
@@ -320,7 +328,10 @@ fn measured_limits(
         );
     }
     let limits = falling(table, cores, nominal);
-    Known::new(limits, format!("Measured with n busy cores, rounded to 100 MHz ({}).", shown.join(", ")))
+    SourcedValue::new(
+        limits,
+        format!("Measured with n busy cores, rounded to 100 MHz ({}).", shown.join(", ")),
+    )
 }
 
 /// Normalises limits: decreasing with the number of cores, at least `nominal`, the last one for all `cores`.

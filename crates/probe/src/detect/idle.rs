@@ -1,6 +1,6 @@
 //! Idle states, from the kernel's idle driver.
 
-use super::Known;
+use super::SourcedValue;
 use crate::sysfs::Files;
 use hearth_machine::{IdleState, Machine};
 
@@ -11,7 +11,7 @@ const MOST: u32 = 16;
 const COUNTED: [&str; 3] = ["C1", "C1E", "C1_ACPI"];
 
 /// Idle states from shallow to deep; those of the nearest machine if the kernel reports none.
-pub fn read(files: &Files, cpu: u32, nearest: &Machine) -> Known<Vec<IdleState>> {
+pub fn read(files: &Files, cpu: u32, nearest: &Machine) -> SourcedValue<Vec<IdleState>> {
     let mut states: Vec<IdleState> = Vec::new();
     for state in (0..MOST).map_while(|state| one(files, cpu, state)).flatten() {
         let deeper = states.last().is_none_or(|last| {
@@ -24,13 +24,13 @@ pub fn read(files: &Files, cpu: u32, nearest: &Machine) -> Known<Vec<IdleState>>
         }
     }
     if states.is_empty() {
-        return Known::new(
+        return SourcedValue::new(
             nearest.idle.clone(),
             format!("assumption: as {}; the kernel reports no idle states", nearest.name),
         );
     }
     let driver = files.text("sys/devices/system/cpu/cpuidle/current_driver").unwrap_or_default();
-    Known::new(states, format!("sysfs, cpuidle: driver {driver}; polling left out"))
+    SourcedValue::new(states, format!("sysfs, cpuidle: driver {driver}; polling left out"))
 }
 
 /// Reads one state. The outer `None` ends the list; the inner one marks a state to skip (disabled or polling).

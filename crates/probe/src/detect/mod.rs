@@ -18,14 +18,14 @@ use std::path::Path;
 
 /// A value and its source, which becomes the comment above it in the file.
 #[derive(Debug, Clone, PartialEq)]
-struct Known<T> {
+struct SourcedValue<T> {
     value: T,
     source: String,
 }
 
-impl<T> Known<T> {
-    fn new(value: T, source: impl Into<String>) -> Known<T> {
-        Known { value, source: source.into() }
+impl<T> SourcedValue<T> {
+    fn new(value: T, source: impl Into<String>) -> SourcedValue<T> {
+        SourcedValue { value, source: source.into() }
     }
 }
 

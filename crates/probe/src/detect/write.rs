@@ -2,7 +2,7 @@
 
 use super::frequency::Frequencies;
 use super::topology::{Regular, numbering_name};
-use super::{Known, Measured, Processor, Vendor};
+use super::{Measured, Processor, SourcedValue, Vendor};
 use crate::report::{Direction, Verdict};
 use hearth_machine::frequency::{Hwp, VoltagePoint};
 use hearth_machine::{Control, IdleState, Machine, Powersave};
@@ -13,7 +13,7 @@ pub struct Parts<'a> {
     pub processor: &'a Processor,
     pub shape: &'a Regular,
     pub frequency: &'a Frequencies,
-    pub idle: &'a Known<Vec<IdleState>>,
+    pub idle: &'a SourcedValue<Vec<IdleState>>,
     /// In watts.
     pub tdp: Option<f64>,
     pub nearest: &'a Machine,

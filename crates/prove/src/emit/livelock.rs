@@ -28,7 +28,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
     let mut rests_on = Vec::new();
     for (event, allowed, what) in RANKS {
         let Some(handler) = policy.handler(event).map(|id| policy.function(id)) else { continue };
-        let caused = Caused::by(policy, handler);
+        let caused = Causes::by(policy, handler);
         let holds =
             !caused.arms && (allowed.preempts || !caused.preempts) && (allowed.steals || !caused.steals);
         theory.decided(Property::Waiting, event.name(), what, &handler.at, "effects of the handler", holds);
@@ -37,7 +37,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
     let moves = policy.steals.iter().filter(|steal| !steal.superseded);
     for steal in moves.clone() {
         let function = policy.function(steal.move_thread);
-        let caused = Caused::by(policy, function);
+        let caused = Causes::by(policy, function);
         let what = "`move` arms no timer, and preempts at most a core that runs a thread";
         theory.decided(
             Property::Waiting,
@@ -91,7 +91,7 @@ const RANKS: [(Event, Allowed, &str); 7] = {
 };
 
 /// What a function causes, and the functions that it calls.
-struct Caused<'p> {
+struct Causes<'p> {
     policy: &'p Policy,
     /// The function is `enqueue`: its preemption of the thread's new core, while that runs a thread, does not count.
     /// In `preempt`, nothing preempts a core (saakm.h).
@@ -104,12 +104,12 @@ struct Caused<'p> {
     arms: bool,
 }
 
-impl<'p> Caused<'p> {
+impl<'p> Causes<'p> {
     fn by(policy: &'p Policy, function: &Function) -> Self {
         let enqueue =
             policy.handler(Event::Enqueue).is_some_and(|id| std::ptr::eq(policy.function(id), function));
         let reassigned = assigned(&function.body).contains(&LocalId(1));
-        let mut caused = Caused {
+        let mut caused = Causes {
             policy,
             enqueue: enqueue && !reassigned,
             runs: false,
@@ -143,7 +143,7 @@ impl<'p> Caused<'p> {
     }
 }
 
-impl Visitor for Caused<'_> {
+impl Visitor for Causes<'_> {
     fn stmt(&mut self, stmt: &Stmt) {
         match &stmt.kind {
             StmtKind::IfSome { value, then, otherwise, .. } => {

@@ -17,7 +17,7 @@ use hearth_ipanema::ir::{
 const FREQUENT: &str = "it acts again after at most 10 s";
 
 /// What a balance establishes.
-struct Claimed {
+struct BalanceClaim {
     what: &'static str,
     /// Holds at the end, and of the cores visited so far in each loop.
     ensures: Why,
@@ -76,10 +76,10 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
     theory.follows(Property::Waiting, "balances", claimed.bound, &handler.at, claimed.theorem, rests_on);
 }
 
-fn claimed(policy: &Policy, handler: &Function) -> Claimed {
+fn claimed(policy: &Policy, handler: &Function) -> BalanceClaim {
     let sound = Why::Text("sound !now_state /\\ single !now_state");
     match for_idle_cores(policy, handler) {
-        true => Claimed {
+        true => BalanceClaim {
             what: "alone, it leaves its core without a second thread for an idle core",
             ensures: Why::Text("settled_idle !now_state /\\ balanced (old !now_state) !now_state own_core"),
             invariants: vec![
@@ -92,7 +92,7 @@ fn claimed(policy: &Policy, handler: &Function) -> Claimed {
             theorem: "Rounds.at_most_n_rounds",
             by_moves: false,
         },
-        false => Claimed {
+        false => BalanceClaim {
             what: "alone, it moves a thread or leaves no idle core beside an overloaded one",
             ensures: Why::Text("settled_idle !now_state /\\ (!moved \\/ conserved !now_state)"),
             invariants: vec![

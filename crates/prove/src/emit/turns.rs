@@ -58,14 +58,14 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
 }
 
 /// A queue of which `schedule` takes the first thread, or the one with the least value of an attribute.
-struct Taken {
+struct QueueOrder {
     queue: QueueId,
     least: Option<AttributeId>,
 }
 
 /// Checks that `schedule` consists of `if (thread t = first(thread t in c.QUEUE)) { ... t => running; }`, once for each
 /// queue; or of `min(thread t in c.QUEUE by t.KEY)`. Returns the queues in this order.
-fn first(policy: &Policy, theory: &mut Theory) -> (Vec<Taken>, Id) {
+fn first(policy: &Policy, theory: &mut Theory) -> (Vec<QueueOrder>, Id) {
     let Some(handler) = policy.handler(Event::Schedule).map(|id| policy.function(id)) else {
         return (Vec::new(), Id::new("schedule", FIRST));
     };
@@ -85,7 +85,7 @@ fn first(policy: &Policy, theory: &mut Theory) -> (Vec<Taken>, Id) {
 }
 
 /// The queue of which a statement takes a thread, if it does that and nothing else ends the handler.
-fn taken(stmt: &Stmt) -> Option<Taken> {
+fn taken(stmt: &Stmt) -> Option<QueueOrder> {
     let StmtKind::IfSome { local, value, then, otherwise } = &stmt.kind else { return None };
     let ExprKind::Search(search) = &value.kind else { return None };
     let Search { kind, iteration, filter: None } = search.as_ref() else { return None };
@@ -111,7 +111,7 @@ fn taken(stmt: &Stmt) -> Option<Taken> {
         _ => false,
     };
     let fits = same && iteration.limit.is_none() && otherwise.is_empty() && before.iter().all(sets_attribute);
-    fits.then_some(Taken { queue: *queue, least })
+    fits.then_some(QueueOrder { queue: *queue, least })
 }
 
 /// While another thread waits, a tick preempts a thread that has run for its turn: the time with which the handler

@@ -238,12 +238,12 @@ impl Observer for Intervals {
 mod tests {
     use super::*;
     use crate::analysis::testing::*;
-    use crate::analysis::{Findings, Wanted};
+    use crate::analysis::{Findings, Request};
     use hearth_trace::{Stop, Trace};
     use proptest::prelude::*;
 
     fn by(trace: &Trace, width: Time) -> ByInterval {
-        let Findings { intervals, .. } = find(trace, Wanted { interval: Some(width), ..Wanted::default() });
+        let Findings { intervals, .. } = find(trace, Request { interval: Some(width), ..Request::default() });
         intervals.unwrap()
     }
 

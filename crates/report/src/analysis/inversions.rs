@@ -213,13 +213,13 @@ impl Observer for Tracker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::Wanted;
+    use crate::analysis::Request;
     use crate::analysis::testing::*;
     use hearth_trace::{Stop, Trace};
     use proptest::prelude::*;
 
     fn longest(trace: &Trace, most: usize) -> Inversions {
-        find(trace, Wanted { inversions: Some(most), ..Wanted::default() }).inversions.unwrap()
+        find(trace, Request { inversions: Some(most), ..Request::default() }).inversions.unwrap()
     }
 
     /// Core 0 is busy at 2.0 GHz. Core 2 is idle at 3.0 GHz from 1 ms on: an inversion until core 0

@@ -39,7 +39,7 @@ use hearth_trace::{CoreId, Event, Header, Sink, Tid, Time};
 
 /// The requested analyses; no others are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Wanted {
+pub struct Request {
     /// Length of the intervals, in nanoseconds.
     pub interval: Option<Time>,
     /// Statistics of threads and processes.
@@ -99,16 +99,16 @@ struct Parts {
 }
 
 impl Analysis {
-    pub fn new(header: &Header, wanted: Wanted) -> Self {
+    pub fn new(header: &Header, request: Request) -> Self {
         let cores = header.cores.len();
         let parts = Parts {
-            intervals: wanted.interval.map(|width| intervals::Intervals::new(cores, width)),
-            threads: wanted.threads.then(|| threads::Threads::new(cores)),
-            wakers: wanted.wakers.then(|| wakers::Wakers::new(header)),
-            inversions: wanted.inversions.map(|most| inversions::Tracker::new(cores, most)),
-            overloads: wanted.overloads.map(|most| overloads::Tracker::new(cores, most)),
-            underload: wanted.underload.then(|| underload::Columns::new(cores)),
-            path: wanted.path.map(path::Tracker::new),
+            intervals: request.interval.map(|width| intervals::Intervals::new(cores, width)),
+            threads: request.threads.then(|| threads::Threads::new(cores)),
+            wakers: request.wakers.then(|| wakers::Wakers::new(header)),
+            inversions: request.inversions.map(|most| inversions::Tracker::new(cores, most)),
+            overloads: request.overloads.map(|most| overloads::Tracker::new(cores, most)),
+            underload: request.underload.then(|| underload::Columns::new(cores)),
+            path: request.path.map(path::Tracker::new),
         };
         Analysis { state: State::new(header), names: Names::new(header), now: 0, parts }
     }

@@ -274,13 +274,13 @@ impl Queues {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::Wanted;
+    use crate::analysis::Request;
     use crate::analysis::testing::*;
     use hearth_trace::{Event, Kind, Trace};
     use proptest::prelude::*;
 
     fn longest(trace: &Trace, most: usize) -> Overloads {
-        find(trace, Wanted { overloads: Some(most), ..Wanted::default() }).overloads.unwrap()
+        find(trace, Request { overloads: Some(most), ..Request::default() }).overloads.unwrap()
     }
 
     /// Thread 1 runs on core 0. 2 and 3 wait there from 1 ms on, while cores 1 and 2 are idle. At

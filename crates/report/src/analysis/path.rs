@@ -323,13 +323,13 @@ impl Consumer for Tracker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::Wanted;
+    use crate::analysis::Request;
     use crate::analysis::testing::*;
     use hearth_trace::{ThreadInfo, Trace};
     use proptest::prelude::*;
 
     fn path(trace: &Trace, most: usize) -> Option<CriticalPath> {
-        find(trace, Wanted { path: Some(most), ..Wanted::default() }).path
+        find(trace, Request { path: Some(most), ..Request::default() }).path
     }
 
     fn fork(time: Time, core: CoreId, parent: Tid, child: Tid, target: CoreId) -> Event {

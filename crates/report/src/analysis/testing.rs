@@ -1,6 +1,6 @@
 //! Traces for tests, handmade and random.
 
-use crate::analysis::{Analysis, Findings, Wanted};
+use crate::analysis::{Analysis, Findings, Request};
 use hearth_trace::testing::{self, any_khz};
 pub use hearth_trace::testing::{Moment, Step, moments};
 use hearth_trace::{
@@ -52,8 +52,8 @@ pub fn trace(cores: u16, duration: Time, events: &[Event]) -> Trace {
     Trace { header: Header { cores, duration, ..Header::default() }, events: events.to_vec() }
 }
 
-pub fn find(trace: &Trace, wanted: Wanted) -> Findings {
-    let mut analysis = Analysis::new(&trace.header, wanted);
+pub fn find(trace: &Trace, request: Request) -> Findings {
+    let mut analysis = Analysis::new(&trace.header, request);
     trace.events.iter().for_each(|event| analysis.event(event));
     analysis.finish(trace.header.duration)
 }
@@ -118,7 +118,7 @@ pub fn nonsense() -> impl Strategy<Value = Trace> {
 proptest! {
     #[test]
     fn contradictory_events_do_not_panic(trace in nonsense()) {
-        let all = Wanted {
+        let all = Request {
             interval: Some(10 * MS),
             threads: true,
             wakers: true,

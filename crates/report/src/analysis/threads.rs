@@ -287,12 +287,12 @@ pub fn processes(accounts: &[(Tid, Account)], names: &Names) -> Vec<ProcessRow> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::Wanted;
+    use crate::analysis::Request;
     use crate::analysis::testing::*;
     use hearth_trace::Trace;
     use proptest::prelude::*;
 
-    const WANTED: Wanted = Wanted {
+    const REQUEST: Request = Request {
         interval: None,
         threads: true,
         wakers: false,
@@ -328,7 +328,7 @@ mod tests {
             ],
         );
         trace.header.threads = vec![thread(1, "cc1"), thread(2, "cc1"), thread(3, "sh")];
-        let found = find(&trace, WANTED);
+        let found = find(&trace, REQUEST);
         let rows = found.threads.unwrap();
         let latency = |us| Latency { count: 1, p50: us, p90: us, p99: us, p99_9: us, max: us };
         let one = Load {
@@ -387,7 +387,7 @@ mod tests {
         #[test]
         fn agrees_with_the_definitions(steps in steps()) {
             let trace = play(&steps);
-            for row in find(&trace, WANTED).threads.unwrap() {
+            for row in find(&trace, REQUEST).threads.unwrap() {
                 let (cpu, waiting, overload, cycles) = reference(&trace, row.thread);
                 prop_assert_eq!(row.load.cpu_s, seconds(cpu));
                 prop_assert_eq!(row.load.waiting_ms, ms(waiting));
@@ -399,7 +399,7 @@ mod tests {
         #[test]
         fn threads_and_processes_add_up(steps in steps()) {
             let trace = play(&steps);
-            let (found, whole) = (find(&trace, WANTED), trace.summary());
+            let (found, whole) = (find(&trace, REQUEST), trace.summary());
             let rows: Vec<_> = found.threads.unwrap().into_iter().collect();
             let traced = |f: &dyn Fn(&Load) -> f64| {
                 rows.iter().filter(|row| row.traced).map(|row| f(&row.load)).sum::<f64>()

@@ -92,14 +92,14 @@ impl Observer for Columns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::Wanted;
+    use crate::analysis::Request;
     use crate::analysis::testing::*;
     use hearth_trace::Trace;
     use hearth_trace::series;
     use proptest::prelude::*;
 
     fn of(trace: &Trace) -> UnderloadSeries {
-        find(trace, Wanted { underload: true, ..Wanted::default() }).underload.unwrap()
+        find(trace, Request { underload: true, ..Request::default() }).underload.unwrap()
     }
 
     /// Thread 1 uses two cores in each of 3000 intervals, one after the other.

@@ -157,12 +157,12 @@ impl Observer for Wakers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::Wanted;
+    use crate::analysis::Request;
     use crate::analysis::testing::*;
     use hearth_trace::{Stop, ThreadInfo};
     use proptest::prelude::*;
 
-    const WANTED: Wanted = Wanted {
+    const REQUEST: Request = Request {
         interval: None,
         threads: false,
         wakers: true,
@@ -198,7 +198,7 @@ mod tests {
             thread(3, "cc1"),
             ThreadInfo { traced: false, ..thread(4, "kworker") },
         ];
-        let rows = find(&trace, WANTED).wakers.unwrap();
+        let rows = find(&trace, REQUEST).wakers.unwrap();
         let latency = |us| Latency { count: 1, p50: us, p90: us, p99: us, p99_9: us, max: us };
         let make = WakerPair {
             waker: "make".into(),
@@ -228,7 +228,7 @@ mod tests {
         #[test]
         fn pairs_add_up(steps in steps()) {
             let trace = play(&steps);
-            let (rows, whole) = (find(&trace, WANTED).wakers.unwrap(), trace.summary());
+            let (rows, whole) = (find(&trace, REQUEST).wakers.unwrap(), trace.summary());
             prop_assert_eq!(rows.iter().map(|row| row.wakeups).sum::<u64>(), whole.wakeups);
             for row in &rows {
                 let distances = row.same_core + row.smt + row.llc + row.numa + row.machine;

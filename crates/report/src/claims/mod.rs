@@ -38,7 +38,7 @@ pub struct Page {
     pub rule: String,
     pub sections: Vec<Section>,
     pub figures: Vec<Figure>,
-    pub unasked: Vec<Unasked>,
+    pub unasked: Vec<UntestedClaim>,
 }
 
 /// The claims of a section of a paper.
@@ -56,11 +56,11 @@ pub struct Claim {
     pub what: String,
     /// The paper's range. An end may be infinite.
     pub range: [f64; 2],
-    pub results: Vec<Found>,
+    pub results: Vec<MachineResult>,
 }
 
 /// A result on a machine. NaN: unknown.
-pub struct Found {
+pub struct MachineResult {
     pub machine: String,
     pub value: f64,
     pub ci95: Option<[f64; 2]>,
@@ -72,7 +72,7 @@ pub struct Found {
 }
 
 /// A row that is not asked.
-pub struct Unasked {
+pub struct UntestedClaim {
     pub id: String,
     pub half: String,
     pub says: String,
@@ -144,7 +144,7 @@ fn name(claim: &Claim) -> String {
     )
 }
 
-fn unasked(rows: &[Unasked]) -> String {
+fn unasked(rows: &[UntestedClaim]) -> String {
     if rows.is_empty() {
         return String::new();
     }

@@ -1,6 +1,6 @@
 //! A claim's range and our value on an axis.
 
-use super::{Claim, Found};
+use super::{Claim, MachineResult};
 use crate::page::scale::Axis;
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ pub(super) fn axis(claim: &Claim) -> Axis {
 }
 
 /// The range as a band, our value as a dot, its interval as a line.
-pub(super) fn strip(axis: &Axis, range: [f64; 2], found: &Found) -> String {
+pub(super) fn strip(axis: &Axis, range: [f64; 2], found: &MachineResult) -> String {
     // An infinite end reaches the end of the axis.
     let x = |value: f64| match value {
         f64::INFINITY => WIDTH,

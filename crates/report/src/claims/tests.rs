@@ -1,7 +1,7 @@
 use super::*;
 
-fn found(machine: &str, value: f64, in_range: bool) -> Found {
-    Found {
+fn found(machine: &str, value: f64, in_range: bool) -> MachineResult {
+    MachineResult {
         machine: machine.into(),
         value,
         ci95: Some([value - 0.01, value + 0.01]),
@@ -40,7 +40,7 @@ fn page() -> Page {
         rule: "R".into(),
         sections: vec![Section { title: "P, 1".into(), claims: vec![claim] }],
         figures: vec![figure(Drawing::Bars(bars)), figure(Drawing::Curve(curve))],
-        unasked: vec![Unasked {
+        unasked: vec![UntestedClaim {
             id: "X2".into(),
             half: "choosing".into(),
             says: "s".into(),

@@ -1,6 +1,6 @@
 //! The format of a file of claims.
 
-use super::{Book, Claim, Metric, Quantity, Side, Unasked, Until, row};
+use super::{Book, Claim, Metric, Quantity, Side, UntestedClaim, Until, row};
 use crate::Error;
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, Spec, load};
@@ -128,7 +128,7 @@ pub(super) fn parse(book: &mut Book, name: &str, text: &str) -> Result<(), Error
             return Err(place.fail(&entry.id, "a claim asks this row").with_help("remove one of the two"));
         }
         let (id, why) = (entry.id.into_inner(), entry.why.into_inner());
-        book.unasked.push(Unasked { id, paper: entry.paper, says: entry.says, why });
+        book.unasked.push(UntestedClaim { id, paper: entry.paper, says: entry.says, why });
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The values of quantities, from the runs of their sides.
 
-use super::observe::{RampTimes, Seen};
+use super::observe::{Observation, RampTimes};
 use crate::claims::Metric;
 use crate::statistics::{Change, Sample, deviation, mean, ratio, saving, speedup};
 use hearth_sim::Outcome;
@@ -10,7 +10,7 @@ use hearth_trace::Summary;
 pub struct Run {
     pub outcome: Outcome,
     /// In the order of the point's watches.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<Observation>,
 }
 
 /// The runs of one side of a quantity.
@@ -56,11 +56,11 @@ impl Run {
                 _ => Some(outcome.time_s),
             },
             None => of_summary(metric, &outcome.summary, outcome.header.cores.len()),
-            Some(Seen::Part(part)) => of_summary(metric, part, outcome.header.cores.len()),
-            Some(Seen::Ramp(times)) => of_ramp(metric, times),
-            Some(Seen::Forks(median)) => median.map(|ns| ns as f64 / 1e3),
-            Some(Seen::Sockets(share)) => *share,
-            Some(Seen::Nothing) => None,
+            Some(Observation::Part(part)) => of_summary(metric, part, outcome.header.cores.len()),
+            Some(Observation::Ramp(times)) => of_ramp(metric, times),
+            Some(Observation::Forks(median)) => median.map(|ns| ns as f64 / 1e3),
+            Some(Observation::Sockets(share)) => *share,
+            Some(Observation::Nothing) => None,
         }
     }
 }

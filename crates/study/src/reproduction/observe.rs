@@ -30,7 +30,7 @@ impl Watch {
 
 /// What was seen in a run.
 #[derive(Clone, Debug, Default)]
-pub enum Seen {
+pub enum Observation {
     Part(Box<Summary>),
     Ramp(RampTimes),
     /// The median in nanoseconds.
@@ -65,12 +65,12 @@ impl Observer {
     }
 
     /// What was seen, in the order of the watches, in a run of `duration` nanoseconds.
-    pub fn finish(self, duration: Time) -> Vec<Seen> {
+    pub fn finish(self, duration: Time) -> Vec<Observation> {
         let seen = |watcher| match watcher {
             Watcher::Part(part) => part.finish(duration),
-            Watcher::Ramp(ramp) => Seen::Ramp(ramp.finish()),
-            Watcher::Forks(forks) => Seen::Forks(forks.median()),
-            Watcher::Sockets(sockets) => Seen::Sockets(sockets.busiest()),
+            Watcher::Ramp(ramp) => Observation::Ramp(ramp.finish()),
+            Watcher::Forks(forks) => Observation::Forks(forks.median()),
+            Watcher::Sockets(sockets) => Observation::Sockets(sockets.busiest()),
         };
         self.0.into_iter().map(seen).collect()
     }
@@ -136,11 +136,11 @@ impl Part {
         }
     }
 
-    fn finish(self, duration: Time) -> Seen {
+    fn finish(self, duration: Time) -> Observation {
         match (self.ended, self.end) {
-            (Some(time), _) => Seen::Part(Box::new(self.metrics.finish(time))),
-            (None, End::At(_)) => Seen::Part(Box::new(self.metrics.finish(duration))),
-            (None, _) => Seen::Nothing,
+            (Some(time), _) => Observation::Part(Box::new(self.metrics.finish(time))),
+            (None, End::At(_)) => Observation::Part(Box::new(self.metrics.finish(duration))),
+            (None, _) => Observation::Nothing,
         }
     }
 }

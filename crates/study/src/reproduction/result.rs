@@ -1,7 +1,7 @@
 //! The results of claims, and their scores.
 
-use super::{RampTimes, Run, Seen};
-use crate::claims::{Book, Claim, Half, Metric, Quantity, Side, Unasked, Until};
+use super::{Observation, RampTimes, Run};
+use crate::claims::{Book, Claim, Half, Metric, Quantity, Side, UntestedClaim, Until};
 use crate::statistics::Sample;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub struct Reproduction<'b> {
     pub runs: u64,
     pub score: Score,
     pub claims: Vec<ClaimResult<'b>>,
-    pub unasked: Vec<UnaskedRow<'b>>,
+    pub unasked: Vec<UntestedRow<'b>>,
     /// All settings that were simulated.
     #[serde(skip)]
     pub settings: Vec<SettingResult<'b>>,
@@ -39,7 +39,7 @@ impl<'b> SettingResult<'b> {
         let ramp = runs.first().and_then(|run| {
             run.seen
                 .iter()
-                .find_map(|seen| if let Seen::Ramp(times) = seen { Some(times.clone()) } else { None })
+                .find_map(|seen| if let Observation::Ramp(times) = seen { Some(times.clone()) } else { None })
         });
         SettingResult {
             workload: book.workloads.name(workload),
@@ -61,7 +61,7 @@ pub struct Score {
 }
 
 impl Score {
-    fn new(claims: &[ClaimResult], unasked: &[UnaskedRow]) -> Score {
+    fn new(claims: &[ClaimResult], unasked: &[UntestedRow]) -> Score {
         let tally = |half: Option<Half>| Tally::new(claims, unasked, |of| half.is_none_or(|half| half == of));
         Score {
             all: tally(None),
@@ -95,7 +95,7 @@ pub struct Tally {
 
 impl Tally {
     /// Counts what belongs to a half that is `wanted`.
-    fn new(claims: &[ClaimResult], unasked: &[UnaskedRow], wanted: impl Fn(Half) -> bool) -> Tally {
+    fn new(claims: &[ClaimResult], unasked: &[UntestedRow], wanted: impl Fn(Half) -> bool) -> Tally {
         let mut rows: BTreeMap<&str, bool> = BTreeMap::new();
         let mut tally = Tally::default();
         for claim in claims.iter().filter(|claim| wanted(claim.half)) {
@@ -125,7 +125,7 @@ pub struct ClaimResult<'b> {
     pub than: Option<NamedQuantity<'b>>,
     /// An infinite end is `null` in JSON.
     pub range: [f64; 2],
-    pub results: Vec<Found<'b>>,
+    pub results: Vec<MachineResult<'b>>,
 }
 
 /// A quantity with names.
@@ -151,7 +151,7 @@ pub struct NamedSide<'b> {
 
 /// The result of a claim on one machine.
 #[derive(Serialize)]
-pub struct Found<'b> {
+pub struct MachineResult<'b> {
     pub machine: &'b str,
     /// NaN if a run does not have the metric.
     pub value: f64,
@@ -163,7 +163,7 @@ pub struct Found<'b> {
 
 /// A row that is not asked.
 #[derive(Serialize)]
-pub struct UnaskedRow<'b> {
+pub struct UntestedRow<'b> {
     pub id: &'b str,
     pub half: Half,
     pub paper: &'b str,
@@ -202,7 +202,7 @@ impl MeanMetrics {
 }
 
 impl<'b> ClaimResult<'b> {
-    pub(super) fn new(book: &'b Book, claim: &'b Claim, results: Vec<Found<'b>>) -> Self {
+    pub(super) fn new(book: &'b Book, claim: &'b Claim, results: Vec<MachineResult<'b>>) -> Self {
         ClaimResult {
             id: &claim.id,
             row: claim.row(),
@@ -250,10 +250,10 @@ impl<'b> Reproduction<'b> {
     pub(super) fn new(
         runs: u64,
         claims: Vec<ClaimResult<'b>>,
-        unasked: &'b [Unasked],
+        unasked: &'b [UntestedClaim],
         settings: Vec<SettingResult<'b>>,
     ) -> Self {
-        let unasked = unasked.iter().map(|row| UnaskedRow {
+        let unasked = unasked.iter().map(|row| UntestedRow {
             id: &row.id,
             half: Half::of(row.row()),
             paper: &row.paper,

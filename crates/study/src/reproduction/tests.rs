@@ -103,7 +103,7 @@ fn what_a_run_does_not_have_is_unknown() {
         let change = measure(&metric, whole(&runs), None);
         assert!(change.value.is_nan() && change.ci95.is_none(), "{metric}");
     }
-    let missing = [Run { seen: vec![Seen::Nothing], ..run(1.0, 1.0, 0.0, 0.0) }];
+    let missing = [Run { seen: vec![Observation::Nothing], ..run(1.0, 1.0, 0.0, 0.0) }];
     assert!(measure(&Metric::Time, Runs { runs: &missing, watch: Some(0) }, None).value.is_nan());
     assert!(measure(&Metric::Deviation, whole(&runs[..1]), None).value.is_nan());
 }

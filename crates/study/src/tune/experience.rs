@@ -2,7 +2,7 @@
 
 use crate::sweep::Row;
 use crate::tune::pool::{Pool, space};
-use crate::tune::{Error, search::Learned};
+use crate::tune::{Error, search::Prior};
 use hearth_features::Model;
 use hearth_workload::{Profile, Workload};
 use serde::{Deserialize, Serialize};
@@ -135,7 +135,7 @@ impl Experience {
         pool: &Pool,
         profile: Option<&Profile>,
         counts: impl Fn(&Application) -> bool,
-    ) -> Option<Learned> {
+    ) -> Option<Prior> {
         let applications: Vec<&Application> = self.applications.iter().filter(|one| counts(one)).collect();
         let position: Vec<Option<usize>> =
             pool.names.iter().map(|name| self.products.iter().position(|product| product == name)).collect();
@@ -156,7 +156,7 @@ impl Experience {
             _ => vec![1.0; regrets.len()],
         };
         let labels = applications.iter().map(|one| (one.workload.clone(), one.machine.clone())).collect();
-        Some(Learned::new(labels, regrets, weights))
+        Some(Prior::new(labels, regrets, weights))
     }
 }
 

@@ -21,5 +21,5 @@ pub use experience::{Application, Experience};
 pub use find::{Goal, Plan, Recommendation, Rival, tune};
 pub use forest::importance;
 pub use pool::{Distance, Pool, space};
-pub use replay::{Found, Replay, replay};
+pub use replay::{Replay, ReplayResult, replay};
 pub use search::{Method, Search};

@@ -24,7 +24,7 @@ pub struct Replay<'a> {
 
 /// What a method recommends after so many runs.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Found {
+pub struct ReplayResult {
     pub method: Method,
     pub runs: usize,
     /// For each application, in the order of [`Experience::applications`]: by how much the recommended product is slower
@@ -53,7 +53,7 @@ type Regrets = Vec<(f64, f64)>;
 ///
 /// # Errors
 /// If the table has no product of the model, or too few applications.
-pub fn replay(rows: &[Row], experience: &Experience, replay: &Replay) -> Result<Vec<Found>, Error> {
+pub fn replay(rows: &[Row], experience: &Experience, replay: &Replay) -> Result<Vec<ReplayResult>, Error> {
     let own = Experience::of(rows, replay.model)?;
     if own.applications.len() < 3 {
         return Err(Error::FewApplications { found: own.applications.len() });
@@ -94,7 +94,7 @@ pub fn replay(rows: &[Row], experience: &Experience, replay: &Replay) -> Result<
 }
 
 /// `None` if the method recommends nothing yet.
-fn summary(method: Method, runs: usize, regrets: Vec<f64>, three: Vec<f64>) -> Option<Found> {
+fn summary(method: Method, runs: usize, regrets: Vec<f64>, three: Vec<f64>) -> Option<ReplayResult> {
     let mut sorted = regrets.clone();
     sorted.sort_by(f64::total_cmp);
     if sorted.iter().any(|one| one.is_nan()) {
@@ -104,7 +104,7 @@ fn summary(method: Method, runs: usize, regrets: Vec<f64>, three: Vec<f64>) -> O
     let middle = sorted.len() / 2;
     let median =
         if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 };
-    Some(Found {
+    Some(ReplayResult {
         method,
         runs,
         median,

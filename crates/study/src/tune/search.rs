@@ -54,7 +54,7 @@ impl FromStr for Method {
 
 /// What is known of a pool's products from other applications.
 #[derive(Clone, Debug)]
-pub struct Learned {
+pub struct Prior {
     /// Workload and machine of each application.
     labels: Vec<(String, String)>,
     /// By application, then by product: 0.1 is 10% slower than the best one.
@@ -68,13 +68,13 @@ pub struct Learned {
 /// Spread (in log time) below which an application says little about products.
 const FLAT: f64 = 0.02;
 
-impl Learned {
-    pub(crate) fn new(labels: Vec<(String, String)>, regrets: Vec<Vec<f64>>, weights: Vec<f64>) -> Learned {
+impl Prior {
+    pub(crate) fn new(labels: Vec<(String, String)>, regrets: Vec<Vec<f64>>, weights: Vec<f64>) -> Prior {
         let sum: f64 = weights.iter().sum();
         let even = 1.0 / weights.len() as f64;
         let weights = weights.into_iter().map(|weight| if sum > 0.0 { weight / sum } else { even }).collect();
         let scores = regrets.iter().map(|all| score(all)).collect();
-        Learned { labels, regrets, weights, scores }
+        Prior { labels, regrets, weights, scores }
     }
 
     /// The applications that count most, with their weights.
@@ -129,7 +129,7 @@ fn score(regrets: &[f64]) -> Vec<f64> {
 pub struct Search<'a> {
     pool: &'a Pool,
     method: Method,
-    learned: Option<&'a Learned>,
+    learned: Option<&'a Prior>,
     random: StdRng,
     /// Products in the order in which they were first tried; the mean of the values of each, and their number.
     tried: Vec<usize>,
@@ -150,7 +150,7 @@ const CONFIRMATIONS: usize = 5;
 
 impl<'a> Search<'a> {
     /// `learned` is ignored by methods that do not [learn](Method::learns).
-    pub fn new(pool: &'a Pool, method: Method, learned: Option<&'a Learned>, seed: u64) -> Search<'a> {
+    pub fn new(pool: &'a Pool, method: Method, learned: Option<&'a Prior>, seed: u64) -> Search<'a> {
         let mut search = Search {
             pool,
             method,
@@ -265,7 +265,7 @@ impl<'a> Search<'a> {
 
     /// The process of what was tried so far: mean and deviation of a product. `None` if the method has no model, or nothing
     /// was tried.
-    fn gaussian(&self, learned: Option<&Learned>) -> Option<impl Fn(usize) -> (f64, f64) + use<>> {
+    fn gaussian(&self, learned: Option<&Prior>) -> Option<impl Fn(usize) -> (f64, f64) + use<>> {
         if self.method == Method::Random {
             return None;
         }
@@ -340,7 +340,7 @@ mod tests {
         alone + if all[1] == 1 && all[3] == 1 { 0.0 } else { 0.2 }
     }
 
-    fn runs_until_best(method: Method, learned: Option<&Learned>, seed: u64) -> usize {
+    fn runs_until_best(method: Method, learned: Option<&Prior>, seed: u64) -> usize {
         let pool = pool();
         let mut search = Search::new(&pool, method, learned, seed);
         for run in 1..=2 * pool.len() {
@@ -369,7 +369,7 @@ mod tests {
         let regrets: Vec<f64> = (0..pool.len()).map(|product| value(&pool, product)).collect();
         let other: Vec<f64> = (0..pool.len()).map(|product| product as f64 / 100.0).collect();
         let labels = vec![("a".into(), "m".into()), ("b".into(), "m".into())];
-        let learned = Learned::new(labels, vec![regrets, other], vec![3.0, 1.0]);
+        let learned = Prior::new(labels, vec![regrets, other], vec![3.0, 1.0]);
         assert_eq!(learned.nearest(1), [("a", "m", 0.75)]);
         assert!(runs_until_best(Method::TransferProfile, Some(&learned), 1) <= 4);
     }

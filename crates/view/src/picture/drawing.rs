@@ -97,7 +97,7 @@ pub struct Colour(pub [u8; 4]);
 impl TryFrom<String> for Colour {
     type Error = String;
 
-    /// Reads `#rrggbb`, `#rrggbbaa` and `rgb(1,2,3)`.
+    /// Reads `#rrggbb`, `#rrggbbaa` and `rgb(R,G,B)`.
     fn try_from(text: String) -> Result<Self, String> {
         let wrong = || format!("'{text}' is not a colour");
         let parts = match (text.strip_prefix('#'), text.strip_prefix("rgb(")) {

@@ -110,12 +110,13 @@ impl Artist {
     /// The list of operations, or the text of an SVG.
     fn answer(&self, request: &Request, svg: bool) -> Result<(Drawing, String), Error> {
         #[derive(Serialize)]
-        struct Asked<'a> {
+        struct DrawingRequest<'a> {
             #[serde(flatten)]
             request: &'a Request,
             svg: bool,
         }
-        let (Answer { width, height, svg, list }, images) = self.0.picture(&Asked { request, svg })?;
+        let (Answer { width, height, svg, list }, images) =
+            self.0.picture(&DrawingRequest { request, svg })?;
         Ok((Drawing { width, height, list, images }, svg.unwrap_or_default()))
     }
 }

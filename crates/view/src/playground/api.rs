@@ -2,15 +2,15 @@
 
 use crate::playground::assist;
 use crate::playground::check::check;
-use crate::playground::document::{self, Document, MOST_BYTES, OpenError, SaveError, Shown};
+use crate::playground::document::{self, Document, DocumentState, MOST_BYTES, OpenError, SaveError};
 use crate::playground::jobs::{Jobs, Kind};
 use crate::playground::proof::{self, Progress, Prover};
 use crate::playground::runs::Runs;
 use crate::playground::simulate::{
-    MOST_TIME, Named, OPENED, Plan, Wanted, failed, refused, rejected, superseded,
+    Inputs, MOST_TIME, OPENED, Plan, SimulateRequest, failed, refused, rejected, superseded,
 };
 use crate::playground::verdict::{self, verdict};
-use crate::server::{Refusal, Turns, View, below, file};
+use crate::server::{Refusal, View, WorkPool, below, file};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -59,13 +59,13 @@ pub struct Playground {
     document: Mutex<Document>,
     views: Vec<View>,
     start: Start,
-    named: Named,
+    named: Inputs,
     jobs: Jobs,
     runs: Runs,
     proving: Mutex<HashMap<String, Arc<Progress>>>,
     /// Checks take milliseconds, the other work seconds.
-    quick: Turns,
-    slow: Turns,
+    quick: WorkPool,
+    slow: WorkPool,
     /// Time of one simulation.
     limit: Duration,
 }
@@ -87,12 +87,12 @@ impl Playground {
             document: Mutex::new(document),
             views,
             start,
-            named: Named::default(),
+            named: Inputs::default(),
             jobs: Jobs::default(),
             runs: Runs::default(),
             proving: Mutex::default(),
-            quick: Turns::default(),
-            slow: Turns::default(),
+            quick: WorkPool::default(),
+            slow: WorkPool::default(),
             limit: MOST_TIME,
         }
     }
@@ -181,7 +181,7 @@ fn sized(text: &str) -> Result<(), Refusal> {
 #[derive(Serialize)]
 struct Described {
     #[serde(flatten)]
-    shown: Shown,
+    shown: DocumentState,
     machines: Vec<String>,
     workloads: Vec<Choice>,
     governors: Vec<&'static str>,
@@ -280,23 +280,23 @@ async fn format(State(app): App, sent: Sent) -> Answer {
 
 /// The page that asks: a newer request of it stops the older one.
 #[derive(Deserialize)]
-struct Asked<T> {
+struct PageRequest<T> {
     #[serde(default)]
     page: String,
     #[serde(flatten)]
-    wanted: T,
+    request: T,
 }
 
 async fn simulate(State(app): App, sent: Sent) -> Answer {
-    let Asked { page, wanted } = body::<Asked<Wanted>>(sent)?;
-    sized(&wanted.text)?;
+    let PageRequest { page, request } = body::<PageRequest<SimulateRequest>>(sent)?;
+    sized(&request.text)?;
     let job = app.jobs.start(&page, Kind::Simulate);
     let (document, shared, stop) = (app.document().clone(), Arc::clone(&app), Arc::clone(&job.stop));
     let run = app.slow.run(move || {
         if stop.load(Ordering::Relaxed) {
             return Err(superseded());
         }
-        let plan = Plan::new(&document, &shared.named, wanted)?;
+        let plan = Plan::new(&document, &shared.named, request)?;
         let id = plan.id();
         if let Some(known) = shared.runs.get(&id) {
             return Ok(known);
@@ -348,11 +348,11 @@ fn explore(
 }
 
 async fn verdicts(State(app): App, sent: Sent) -> Answer {
-    let Asked { page, wanted } = body::<Asked<WithParams>>(sent)?;
-    sized(&wanted.text)?;
+    let PageRequest { page, request } = body::<PageRequest<WithParams>>(sent)?;
+    sized(&request.text)?;
     let job = app.jobs.start(&page, Kind::Verdict);
     let (document, stop) = (app.document().clone(), Arc::clone(&job.stop));
-    let found = app.slow.run(move || explore(&document, &wanted, &stop)).await?;
+    let found = app.slow.run(move || explore(&document, &request, &stop)).await?;
     Ok(Json(found.1).into_response())
 }
 
@@ -381,15 +381,15 @@ impl Drop for Proving<'_> {
 }
 
 async fn prove(State(app): App, sent: Sent) -> Answer {
-    let Asked { page, wanted } = body::<Asked<WithParams>>(sent)?;
-    sized(&wanted.text)?;
+    let PageRequest { page, request } = body::<PageRequest<WithParams>>(sent)?;
+    sized(&request.text)?;
     let job = app.jobs.start(&page, Kind::Prove);
     let proving = Proving::start(&app, page);
     let progress = Arc::clone(&proving.progress);
     let (document, stop) = (app.document().clone(), Arc::clone(&job.stop));
     let proved = app.slow.run(move || {
         // A theorem is about all values of parameters; what it must not contradict is about their defaults.
-        let asked = WithParams { params: BTreeMap::new(), ..wanted };
+        let asked = WithParams { params: BTreeMap::new(), ..request };
         let (policy, explored) = explore(&document, &asked, &stop)?;
         proof::prove(&policy, &explored, &progress, stop).map_err(|error| match &error {
             hearth_prove::Error::Stopped => superseded(),
@@ -405,15 +405,20 @@ struct Page {
 }
 
 #[derive(Serialize)]
-struct Done {
+struct ProofProgress {
     done: usize,
     of: usize,
 }
 
 /// Goals of the page's proof that are done. None: there is no proof.
-async fn progress(State(app): App, Query(Page { page }): Query<Page>) -> Json<Option<Done>> {
+async fn progress(State(app): App, Query(Page { page }): Query<Page>) -> Json<Option<ProofProgress>> {
     let progress = app.proving().get(&page).cloned();
-    Json(progress.map(|p| Done { done: p.done.load(Ordering::Relaxed), of: p.of.load(Ordering::Relaxed) }))
+    Json(
+        progress.map(|p| ProofProgress {
+            done: p.done.load(Ordering::Relaxed),
+            of: p.of.load(Ordering::Relaxed),
+        }),
+    )
 }
 
 // ---- saving -----------------------------------------------------------------------------------
@@ -442,7 +447,7 @@ async fn save(State(app): App, sent: Sent) -> Answer {
             Refusal::new(status, &error, error.help())
         })?;
         // The text may be changed again at this moment: the page knows the one that it sent.
-        Ok(Shown {
+        Ok(DocumentState {
             digest: document::digest(&text),
             text: String::new(),
             ..document.shown().map_err(failed)?

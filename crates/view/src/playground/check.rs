@@ -10,12 +10,12 @@ use serde::Serialize;
 pub struct Checked {
     /// The policy's name; `None`: it has errors.
     policy: Option<String>,
-    diagnostics: Vec<Found>,
+    diagnostics: Vec<Marker>,
     params: Vec<Bounds>,
 }
 
 #[derive(Serialize)]
-struct Found {
+struct Marker {
     /// Offsets in UTF-16 code units, as browsers count.
     from: usize,
     to: usize,
@@ -44,19 +44,19 @@ pub fn check(document: &Document, text: &str) -> Checked {
     match document.compile(text) {
         Ok(policy) => Checked {
             policy: Some(policy.name().to_owned()),
-            diagnostics: policy.warnings().iter().map(|found| Found::new(document, text, found)).collect(),
+            diagnostics: policy.warnings().iter().map(|found| Marker::new(document, text, found)).collect(),
             params: policy.params().iter().map(Bounds::new).collect(),
         },
         Err(failed) => Checked {
             policy: None,
-            diagnostics: failed.diagnostics.iter().map(|found| Found::new(document, text, found)).collect(),
+            diagnostics: failed.diagnostics.iter().map(|found| Marker::new(document, text, found)).collect(),
             params: Vec::new(),
         },
     }
 }
 
-impl Found {
-    fn new(document: &Document, text: &str, found: &Diagnostic) -> Found {
+impl Marker {
+    fn new(document: &Document, text: &str, found: &Diagnostic) -> Marker {
         let is_own = found.span.source == SourceId(0);
         let mut message = found.message.clone();
         for label in found.labels.iter().filter(|label| label.span == found.span) {
@@ -68,7 +68,7 @@ impl Found {
         // What is wrong in a base is shown at its name.
         let span = if is_own { found.span } else { extends(document, text) };
         let (line, column) = line_and_column(text, span.start);
-        Found {
+        Marker {
             from: utf16(text, span.start),
             to: utf16(text, span.end),
             line,

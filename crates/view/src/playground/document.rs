@@ -65,7 +65,7 @@ impl SaveError {
 
 /// What the page shows.
 #[derive(Serialize)]
-pub struct Shown {
+pub struct DocumentState {
     pub name: String,
     /// `None`: a copy of a built-in policy that is not saved.
     pub path: Option<PathBuf>,
@@ -112,13 +112,13 @@ impl Document {
     }
 
     /// The file as it is on disk now.
-    pub fn shown(&self) -> Result<Shown, OpenError> {
+    pub fn shown(&self) -> Result<DocumentState, OpenError> {
         let text = match &self.path {
             Some(path) => read(path)?,
             None => self.opened.clone(),
         };
         let name = Path::new(&self.name).file_name().unwrap_or_default().to_string_lossy().into();
-        Ok(Shown { name, path: self.path.clone(), digest: digest(&text), text })
+        Ok(DocumentState { name, path: self.path.clone(), digest: digest(&text), text })
     }
 
     /// Compiles a text in place of the document's. Its base may be beside the file, as for `hearth check`.

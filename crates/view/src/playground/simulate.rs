@@ -30,7 +30,7 @@ pub const OPENED: &str = "as opened";
 
 /// What to simulate.
 #[derive(Clone, Deserialize)]
-pub struct Wanted {
+pub struct SimulateRequest {
     pub text: String,
     pub machine: String,
     pub workload: String,
@@ -87,12 +87,12 @@ struct Row {
 
 /// Machines and workloads that the command line named; a request names no path.
 #[derive(Default)]
-pub struct Named {
+pub struct Inputs {
     pub machines: BTreeMap<String, Machine>,
     pub workloads: BTreeMap<String, Workload>,
 }
 
-impl Named {
+impl Inputs {
     fn machine(&self, name: &str) -> Result<Machine, Refusal> {
         match self.machines.get(name) {
             Some(machine) => Ok(machine.clone()),
@@ -176,35 +176,35 @@ pub struct Plan {
     governor: Governor,
     sides: [Side; 2],
     names: [String; 2],
-    wanted: Wanted,
+    request: SimulateRequest,
 }
 
 impl Plan {
-    pub fn new(document: &Document, named: &Named, wanted: Wanted) -> Result<Plan, Refusal> {
-        let policy = document.compile(&wanted.text).map_err(|failed| rejected(&failed))?;
-        let base = baseline(document, &wanted.baseline)?;
-        let names = [policy.name().to_owned(), wanted.baseline.clone()];
+    pub fn new(document: &Document, named: &Inputs, request: SimulateRequest) -> Result<Plan, Refusal> {
+        let policy = document.compile(&request.text).map_err(|failed| rejected(&failed))?;
+        let base = baseline(document, &request.baseline)?;
+        let names = [policy.name().to_owned(), request.baseline.clone()];
         Ok(Plan {
-            machine: named.machine(&wanted.machine)?,
-            workload: named.workload(&wanted.workload)?,
-            governor: wanted.governor.parse().map_err(|error| refused(error, "see `hearth sim --help`"))?,
-            sides: [Side::new(policy, &wanted.params)?, Side::new(base, &BTreeMap::new())?],
+            machine: named.machine(&request.machine)?,
+            workload: named.workload(&request.workload)?,
+            governor: request.governor.parse().map_err(|error| refused(error, "see `hearth sim --help`"))?,
+            sides: [Side::new(policy, &request.params)?, Side::new(base, &BTreeMap::new())?],
             names,
-            wanted,
+            request,
         })
     }
 
     /// Names all that decides the traces.
     pub fn id(&self) -> String {
-        let Plan { machine, workload, governor, sides, wanted, .. } = self;
+        let Plan { machine, workload, governor, sides, request, .. } = self;
         let key = (
             sides.each_ref().map(Side::key),
             machine.to_toml(),
             &workload.name,
             governor.name(),
-            wanted.seed,
+            request.seed,
         );
-        let text = format!("{} {key:?} {:?}", env!("CARGO_PKG_VERSION"), (&wanted.workload, &self.names));
+        let text = format!("{} {key:?} {:?}", env!("CARGO_PKG_VERSION"), (&request.workload, &self.names));
         format!("{:032x}", xxh3_128(text.as_bytes()))
     }
 
@@ -229,10 +229,10 @@ impl Plan {
             .collect();
         let answer = Simulated {
             run: &id,
-            machine: &self.wanted.machine,
-            workload: &self.wanted.workload,
-            governor: &self.wanted.governor,
-            seed: self.wanted.seed,
+            machine: &self.request.machine,
+            workload: &self.request.workload,
+            governor: &self.request.governor,
+            seed: self.request.seed,
             speedup: rows[1].time_s / rows[0].time_s - 1.0,
             energy_saving: 1.0 - rows[0].energy_j / rows[1].energy_j,
             rows,
@@ -260,13 +260,13 @@ impl Plan {
             governor: self.governor,
             policy: &side.policy,
             params: &side.params,
-            seed: self.wanted.seed,
+            seed: self.request.seed,
             noise: NOISE,
             world: World::default(),
         };
-        let mut kept = Kept { events: Vec::new(), stop, full: false };
+        let mut kept = EventBuffer { events: Vec::new(), stop, full: false };
         let outcome = run_until(&job, MOST_SIMULATED, stop, &mut kept);
-        let Kept { events, full, .. } = kept;
+        let EventBuffer { events, full, .. } = kept;
         match outcome {
             Ok(outcome) if !full => Ok((outcome, events)),
             Ok(_) | Err(SimError::Stopped) if full => {
@@ -298,13 +298,13 @@ pub fn failed(error: impl ToString) -> Refusal {
 }
 
 /// Keeps the events, up to a limit.
-struct Kept<'s> {
+struct EventBuffer<'s> {
     events: Vec<Event>,
     stop: &'s AtomicBool,
     full: bool,
 }
 
-impl Sink for Kept<'_> {
+impl Sink for EventBuffer<'_> {
     fn event(&mut self, event: &Event) {
         if self.events.len() as u64 >= MOST_EVENTS {
             self.full = true;

@@ -25,7 +25,7 @@
 use super::error::Refusal;
 use super::viewed::Viewed;
 use super::views::View;
-use super::work::Turns;
+use super::work::WorkPool;
 use super::{find, look, slices, sql, tiles, usage, why};
 use axum::Router;
 use axum::body::Body;
@@ -45,8 +45,8 @@ pub struct Shared {
     pub traces: Vec<Arc<Viewed>>,
     pub views: Vec<View>,
     pub tiles: Arc<tiles::Tiles>,
-    pub turns: Turns,
-    pub sql: sql::Turn,
+    pub pool: WorkPool,
+    pub sql: sql::QueryLock,
 }
 
 type App = State<Arc<Shared>>;
@@ -79,7 +79,7 @@ async fn work<T: Send + 'static>(
     work: impl FnOnce(&Shared) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
     let shared = app.clone();
-    app.turns.run(move || work(&shared)).await
+    app.pool.run(move || work(&shared)).await
 }
 
 fn trace(app: &Shared, number: usize) -> Result<&Arc<Viewed>, Refusal> {
@@ -128,7 +128,7 @@ async fn tile(
     let id = TileId { level, index };
     let began = Instant::now();
     let trace = trace(&app, number)?;
-    let found = tiles::tile(&app.tiles, &app.turns, (number, trace), id).await?;
+    let found = tiles::tile(&app.tiles, &app.pool, (number, trace), id).await?;
     let tile = found.ok_or_else(|| no_tile(trace, id))?;
     let mut bytes = Vec::new();
     for field in fields {

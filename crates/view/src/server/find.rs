@@ -20,7 +20,7 @@ pub enum What {
 }
 
 #[derive(Serialize, Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct Finding {
     /// The thread that was woken; `None` for an overload.
     pub thread: Option<Tid>,
     pub core: CoreId,
@@ -30,7 +30,7 @@ pub struct Found {
 
 #[derive(Serialize, Debug, PartialEq)]
 pub struct Answer {
-    pub found: Option<Found>,
+    pub found: Option<Finding>,
     /// The trace was searched up to here.
     until: Time,
 }
@@ -68,7 +68,7 @@ pub fn find(trace: &Viewed, search: &Search) -> Result<Answer, tiles::Error> {
 trait Seek: Observer {
     fn begin(&mut self, snapshot: &Snapshot, state: &State);
     /// What ended before `now`, since the last call, with whether its begin is known.
-    fn take(&mut self, now: Time) -> Vec<(Found, bool)>;
+    fn take(&mut self, now: Time) -> Vec<(Finding, bool)>;
     /// Ends what lasts at the end of the trace.
     fn finish(&mut self, _end: Time) {}
 }
@@ -134,7 +134,7 @@ struct Best {
     least: Time,
     /// Whether the first is wanted, not the last.
     first: bool,
-    found: Option<Found>,
+    found: Option<Finding>,
     /// Whether its begin is known.
     exact: bool,
 }
@@ -144,12 +144,12 @@ impl Best {
         (Answer { found: self.found, until }, self.exact)
     }
 
-    fn judge(&mut self, candidates: Vec<(Found, bool)>) {
+    fn judge(&mut self, candidates: Vec<(Finding, bool)>) {
         for (one, exact) in candidates {
             if !self.range.contains(&one.to) || one.to - one.from < self.least {
                 continue;
             }
-            let better = |old: Found| match one.to == old.to {
+            let better = |old: Finding| match one.to == old.to {
                 true => self.exact && (!exact || one.from < old.from),
                 false => !self.first,
             };
@@ -165,7 +165,7 @@ impl Best {
 struct Waits {
     /// Since when each is ready, and whether that is known.
     woken: HashMap<Tid, (Time, bool)>,
-    found: Vec<(Found, bool)>,
+    found: Vec<(Finding, bool)>,
 }
 
 impl Seek for Waits {
@@ -173,7 +173,7 @@ impl Seek for Waits {
         self.woken = snapshot.ready.iter().map(|(tid, _)| (*tid, (snapshot.time, false))).collect();
     }
 
-    fn take(&mut self, _: Time) -> Vec<(Found, bool)> {
+    fn take(&mut self, _: Time) -> Vec<(Finding, bool)> {
         std::mem::take(&mut self.found)
     }
 }
@@ -190,7 +190,7 @@ impl Observer for Waits {
             (Place::Ready(_), Place::Ready(_)) => {}
             (_, Place::Running(core)) => {
                 if let Some((from, exact)) = self.woken.remove(&thread) {
-                    self.found.push((Found { thread: Some(thread), core, from, to: now }, exact));
+                    self.found.push((Finding { thread: Some(thread), core, from, to: now }, exact));
                 }
             }
             _ => {
@@ -209,7 +209,7 @@ struct Overloads {
     crowded: BTreeSet<usize>,
     /// Since when each core is overloaded, and whether that is known.
     since: BTreeMap<usize, (Time, bool)>,
-    found: Vec<(Found, bool)>,
+    found: Vec<(Finding, bool)>,
 }
 
 impl Overloads {
@@ -229,7 +229,7 @@ impl Overloads {
 
     fn close(&mut self, now: Time, core: usize) {
         if let Some((from, exact)) = self.since.remove(&core) {
-            self.found.push((Found { thread: None, core: core as CoreId, from, to: now }, exact));
+            self.found.push((Finding { thread: None, core: core as CoreId, from, to: now }, exact));
         }
     }
 
@@ -250,7 +250,7 @@ impl Seek for Overloads {
         (0..state.cores().len()).for_each(|core| self.open(snapshot.time, core));
     }
 
-    fn take(&mut self, now: Time) -> Vec<(Found, bool)> {
+    fn take(&mut self, now: Time) -> Vec<(Finding, bool)> {
         let ended = self.found.partition_point(|(one, _)| one.to < now);
         self.found.drain(..ended).collect()
     }

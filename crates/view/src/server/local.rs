@@ -1,10 +1,10 @@
 //! The viewer's API without a connection.
 
 use super::api::{self, Shared};
-use super::sql::Turn;
+use super::sql::QueryLock;
 use super::viewed::Viewed;
 use super::views::View;
-use super::work::Turns;
+use super::work::WorkPool;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode, header};
@@ -28,8 +28,13 @@ pub struct Answer {
 impl Local {
     pub fn new(traces: Vec<Viewed>, views: Vec<View>) -> io::Result<Local> {
         let traces = traces.into_iter().map(Arc::new).collect();
-        let shared =
-            Shared { traces, views, tiles: Arc::default(), turns: Turns::default(), sql: Turn::default() };
+        let shared = Shared {
+            traces,
+            views,
+            tiles: Arc::default(),
+            pool: WorkPool::default(),
+            sql: QueryLock::default(),
+        };
         let router = Router::new().nest("/api", api::routes()).with_state(Arc::new(shared));
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
         Ok(Local { router, runtime })

@@ -31,7 +31,7 @@ pub use page::file;
 pub use sql::Sql;
 pub use viewed::Viewed;
 pub use views::{Error as ViewError, View};
-pub use work::Turns;
+pub use work::WorkPool;
 
 use api::Shared;
 use axum::Router;
@@ -106,8 +106,13 @@ impl Server {
 /// The viewer's page and its API, for a [`Server`].
 pub fn viewer(traces: Vec<Viewed>, views: Vec<View>) -> Router {
     let traces = traces.into_iter().map(Arc::new).collect();
-    let shared =
-        Shared { traces, views, tiles: Arc::default(), turns: Turns::default(), sql: sql::Turn::default() };
+    let shared = Shared {
+        traces,
+        views,
+        tiles: Arc::default(),
+        pool: WorkPool::default(),
+        sql: sql::QueryLock::default(),
+    };
     Router::new()
         .route("/", get(async || page::file("index.html")))
         .route("/{file}", get(async |Path(name): Path<String>| page::file(&name)))

@@ -1,6 +1,6 @@
 //! What threads did and what is found, against slow definitions on random traces of many small groups.
 
-use super::find::{self, Answer, Found, Search, What};
+use super::find::{self, Answer, Finding, Search, What};
 use super::usage::{Area, Usage, states, usage};
 use super::viewed::Viewed;
 use hearth_trace::testing::{self, Moment, Step, moments};
@@ -79,7 +79,7 @@ fn answer(usage: &Usage) -> BTreeMap<Tid, (Time, Time)> {
 }
 
 /// From the wake-up or fork of each thread to its slice.
-fn waits(trace: &Trace) -> Vec<Found> {
+fn waits(trace: &Trace) -> Vec<Finding> {
     let (mut woken, mut found): (BTreeMap<Tid, Time>, _) = (BTreeMap::new(), Vec::new());
     for event in &trace.events {
         match event.kind {
@@ -88,7 +88,7 @@ fn waits(trace: &Trace) -> Vec<Found> {
             }
             Kind::Switch { next, .. } => {
                 if let Some(from) = woken.remove(&next) {
-                    found.push(Found { thread: Some(next), core: event.core, from, to: event.time });
+                    found.push(Finding { thread: Some(next), core: event.core, from, to: event.time });
                 }
             }
             _ => {}
@@ -98,13 +98,13 @@ fn waits(trace: &Trace) -> Vec<Found> {
 }
 
 /// When each core has more than one runnable thread while another has none.
-fn overloads(trace: &Trace) -> Vec<Found> {
+fn overloads(trace: &Trace) -> Vec<Finding> {
     let mut found = Vec::new();
     for core in 0..usize::from(CORES) {
         let mut since = None;
         let mut close = |since: &mut Option<Time>, to| {
             if let Some(from) = since.take() {
-                found.push(Found { thread: None, core: core as CoreId, from, to });
+                found.push(Finding { thread: None, core: core as CoreId, from, to });
             }
         };
         for (state, _) in periods(trace).into_iter().filter(|(state, end)| state.time < *end) {
@@ -120,10 +120,10 @@ fn overloads(trace: &Trace) -> Vec<Found> {
 }
 
 /// The answer to a search among all candidates, but for which of several with equal times.
-fn wanted(all: &[Found], search: &Search) -> Option<(Time, Time)> {
+fn wanted(all: &[Finding], search: &Search) -> Option<(Time, Time)> {
     let long = all.iter().filter(|one| one.to - one.from >= search.least.max(1));
     let near = long.filter(|one| if search.back { one.to < search.time } else { one.to > search.time });
-    let rank = |one: &&Found| (if search.back { Time::MAX - one.to } else { one.to }, one.from);
+    let rank = |one: &&Finding| (if search.back { Time::MAX - one.to } else { one.to }, one.from);
     near.min_by_key(rank).map(|one| (one.from, one.to))
 }
 
@@ -141,7 +141,7 @@ proptest! {
         }
         let summary = Trace { header: Header { threads: Vec::new(), ..trace.header.clone() }, ..trace.clone() }.summary();
         let all = usage(&viewed, Area { from: 0, to: end, cores: None, thread: None }, 1000).expect("an answer");
-        let sum = |of: fn(&super::usage::Used) -> u64| all.threads.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&super::usage::ThreadUsage) -> u64| all.threads.iter().map(of).sum::<u64>();
         prop_assert_eq!(sum(|one| one.migrations), summary.migrations);
         let switch = |event: &&Event| event.time > 0 && matches!(event.kind, Kind::Switch { next, .. } if next != IDLE);
         let running = moments(&trace).iter().rfind(|state| state.time == 0).map_or(0, |state| {

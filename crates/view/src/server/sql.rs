@@ -23,18 +23,18 @@ pub struct Sql {
 }
 
 /// Lets one query run at a time: each may use all CPUs.
-pub struct Turn(Semaphore);
+pub struct QueryLock(Semaphore);
 
-impl Default for Turn {
+impl Default for QueryLock {
     fn default() -> Self {
-        Turn(Semaphore::new(1))
+        QueryLock(Semaphore::new(1))
     }
 }
 
 /// Limit of an answer's length.
 const MOST_BYTES: u64 = 8 << 20;
 
-struct Said {
+struct ProcessOutput {
     status: ExitStatus,
     output: Vec<u8>,
     error: Vec<u8>,
@@ -47,11 +47,11 @@ impl Sql {
     pub const MOST_ROWS: usize = 1000;
 
     /// The answer as JSON. The program ends if the caller stops waiting.
-    pub async fn answer(&self, query: &str, turn: &Turn) -> Result<Vec<u8>, Refusal> {
+    pub async fn answer(&self, query: &str, lock: &QueryLock) -> Result<Vec<u8>, Refusal> {
         let mut request = self.request.clone();
         request.insert("query".into(), query.into());
         request.insert("limit".into(), Sql::MOST_ROWS.into());
-        let _turn = turn.0.acquire().await;
+        let _lock = lock.0.acquire().await;
         let program = self.program.to_string_lossy();
         let child = Command::new(&self.program)
             .args(&self.arguments)
@@ -62,21 +62,21 @@ impl Sql {
             .spawn()
             .map_err(|error| self.missing(format!("cannot run {program}: {error}")))?;
         let request = Value::Object(request).to_string();
-        let said = tokio::time::timeout(self.limit, talk(child, request.as_bytes()))
+        let answer = tokio::time::timeout(self.limit, talk(child, request.as_bytes()))
             .await
             .map_err(|_| self.too_long())?
             .map_err(|error| failed(format!("cannot run {program}: {error}")))?;
-        if said.output.len() as u64 > MOST_BYTES {
+        if answer.output.len() as u64 > MOST_BYTES {
             return Err(Refusal::bad(
                 format!("the answer is longer than {} MiB", MOST_BYTES >> 20),
                 "select fewer columns or rows, or use `hearth query`",
             ));
         }
-        match said.status.code() {
-            Some(0) => Ok(said.output),
-            Some(1) => Err(wrong(&said.error)),
+        match answer.status.code() {
+            Some(0) => Ok(answer.output),
+            Some(1) => Err(wrong(&answer.error)),
             Some(Sql::NO_DATABASE) => Err(self.missing(format!("{program} has no module duckdb"))),
-            _ => Err(failed(format!("{program} ended with {}", said.status))),
+            _ => Err(failed(format!("{program} ended with {}", answer.status))),
         }
     }
 
@@ -105,7 +105,7 @@ fn wrong(error: &[u8]) -> Refusal {
     Refusal::bad(text.strip_prefix("error: ").unwrap_or(text), help)
 }
 
-async fn talk(mut child: Child, request: &[u8]) -> io::Result<Said> {
+async fn talk(mut child: Child, request: &[u8]) -> io::Result<ProcessOutput> {
     let (input, output, error) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = async {
         if let Some(mut input) = input {
@@ -114,7 +114,7 @@ async fn talk(mut child: Child, request: &[u8]) -> io::Result<Said> {
         }
     };
     let ((), output, error) = tokio::join!(write, read(output), read(error));
-    Ok(Said { output: output?, error: error?, status: child.wait().await? })
+    Ok(ProcessOutput { output: output?, error: error?, status: child.wait().await? })
 }
 
 /// Reads one byte more than is allowed at most.

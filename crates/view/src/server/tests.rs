@@ -378,7 +378,7 @@ fn asked(script: &str, limit_ms: u64) -> Result<String, (StatusCode, Value)> {
         limit: std::time::Duration::from_millis(limit_ms),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let answer = runtime.block_on(sql.answer("SELECT 'a\"b'", &sql::Turn::default()));
+    let answer = runtime.block_on(sql.answer("SELECT 'a\"b'", &sql::QueryLock::default()));
     answer.map(|bytes| String::from_utf8(bytes).expect("UTF-8")).map_err(|refusal| {
         let response = refusal.into_response();
         let status = response.status();

@@ -2,7 +2,7 @@
 
 use super::error::Refusal;
 use super::viewed::Viewed;
-use super::work::Turns;
+use super::work::WorkPool;
 use hearth_trace::tiles::{Groups, Span, Tile, TileId};
 use hearth_trace::{Error, Event, Header};
 use std::collections::{HashMap, VecDeque};
@@ -60,7 +60,7 @@ impl Recent {
 /// A tile of `trace`, which has this number; `None`: the trace has no such tile.
 pub async fn tile(
     tiles: &Arc<Tiles>,
-    turns: &Turns,
+    pool: &WorkPool,
     (number, trace): (usize, &Arc<Viewed>),
     id: TileId,
 ) -> Result<Option<Arc<Tile>>, Refusal> {
@@ -71,10 +71,10 @@ pub async fn tile(
     if known.is_some() {
         return Ok(known);
     }
-    let wanted = Wanted::default();
-    let given_up = wanted.0.clone();
+    let on_drop = CancelOnDrop::default();
+    let cancelled = on_drop.0.clone();
     let (tiles, trace) = (tiles.clone(), trace.clone());
-    turns.run(move || compute(&tiles, WhileWanted { trace: &trace, given_up }, (number, id), run)).await
+    pool.run(move || compute(&tiles, Cancellable { trace: &trace, cancelled }, (number, id), run)).await
 }
 
 /// A request for a tile of a run. It is dropped when it is answered or its connection closes.
@@ -104,7 +104,7 @@ impl Drop for Request<'_> {
 /// Computes a run of tiles, keeps them, and returns the one that was requested.
 fn compute(
     tiles: &Tiles,
-    groups: WhileWanted,
+    groups: Cancellable,
     (number, id): Key,
     run: Range<u64>,
 ) -> Result<Option<Arc<Tile>>, Refusal> {
@@ -118,21 +118,21 @@ fn compute(
 
 /// Sets its flag when it is dropped: the page cancels requests for tiles that go out of sight.
 #[derive(Default)]
-struct Wanted(Arc<AtomicBool>);
+struct CancelOnDrop(Arc<AtomicBool>);
 
-impl Drop for Wanted {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
 /// The groups of a trace. Reading fails as soon as no request waits for the result.
-struct WhileWanted<'a> {
+struct Cancellable<'a> {
     trace: &'a Viewed,
-    given_up: Arc<AtomicBool>,
+    cancelled: Arc<AtomicBool>,
 }
 
-impl Groups for WhileWanted<'_> {
+impl Groups for Cancellable<'_> {
     fn header(&self) -> &Header {
         self.trace.header()
     }
@@ -142,7 +142,7 @@ impl Groups for WhileWanted<'_> {
     }
 
     fn read(&self, group: usize) -> Result<Arc<Vec<Event>>, Error> {
-        if self.given_up.load(Ordering::Relaxed) {
+        if self.cancelled.load(Ordering::Relaxed) {
             let source = std::io::ErrorKind::Interrupted.into(); // no request reads this
             return Err(Error::File { action: "read", path: PathBuf::new(), source });
         }

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::Instant;
 
 #[derive(Serialize, Debug)]
-pub struct Used {
+pub struct ThreadUsage {
     pub thread: Tid,
     name: String,
     traced: bool,
@@ -40,7 +40,7 @@ pub struct Usage {
     /// Run time of all threads.
     pub running: Time,
     /// Longest run time first.
-    pub threads: Vec<Used>,
+    pub threads: Vec<ThreadUsage>,
 }
 
 /// A part of a trace.
@@ -62,7 +62,7 @@ pub fn usage(trace: &Viewed, area: Area, limit: usize) -> Result<Usage, tiles::E
     threads.sort_unstable_by_key(|(tid, one)| (std::cmp::Reverse((one.running, one.ready)), *tid));
     let count = threads.len();
     let running = threads.iter().map(|(_, one)| one.running).sum();
-    let used = |(tid, one): (Tid, Use)| Used {
+    let used = |(tid, one): (Tid, Use)| ThreadUsage {
         thread: tid,
         name: trace.name_of(tid).unwrap_or_default().into(),
         traced: trace.thread(tid).is_some_and(|thread| thread.traced),

@@ -24,14 +24,14 @@ pub struct Why {
 struct Before {
     /// Cores without a runnable thread.
     idle: usize,
-    target: Seen,
-    previous: Option<Seen>,
+    target: CoreView,
+    previous: Option<CoreView>,
     /// Number of cores in each set.
     set_sizes: Vec<usize>,
 }
 
 #[derive(Serialize, Debug)]
-struct Seen {
+struct CoreView {
     /// Runnable threads.
     queue: u32,
     khz: Option<u32>,
@@ -59,7 +59,7 @@ pub fn why(trace: &Viewed, core: CoreId, time: Time) -> Result<Option<Why>, tile
 fn before(trace: &Viewed, moment: &Moment, target: CoreId, previous: Option<CoreId>) -> Before {
     let seen = |core: CoreId| {
         let known_core = moment.cores.get(usize::from(core)).copied().unwrap_or_default();
-        Seen {
+        CoreView {
             queue: moment.runnable.get(usize::from(core)).copied().unwrap_or(0),
             khz: known(known_core.khz),
             sets: (0..MOST_SETS as u8).filter(|set| member(&known_core, *set)).collect(),

@@ -5,16 +5,16 @@ use axum::http::StatusCode;
 use tokio::sync::Semaphore;
 
 /// Limits how many answers are computed at a time; the others wait.
-pub struct Turns(Semaphore);
+pub struct WorkPool(Semaphore);
 
-impl Default for Turns {
+impl Default for WorkPool {
     /// One for each CPU.
     fn default() -> Self {
-        Turns(Semaphore::new(std::thread::available_parallelism().map_or(1, |n| n.get())))
+        WorkPool(Semaphore::new(std::thread::available_parallelism().map_or(1, |n| n.get())))
     }
 }
 
-impl Turns {
+impl WorkPool {
     /// Runs `work` on a blocking thread when its turn comes.
     pub async fn run<T: Send + 'static>(
         &self,

@@ -85,12 +85,12 @@ fn frequency(event: &Event) -> Option<(Source, u32)> {
 
 /// The clock of a machine whose busy cores take turns ([`hearth_trace::INSTRUCTIONS`]).
 #[derive(Default)]
-pub(super) struct Turns {
+pub(super) struct TurnClock {
     /// Nanoseconds of a core that was busy all the time, times `UNIT`.
     worked: u128,
 }
 
-impl Turns {
+impl TurnClock {
     const UNIT: u128 = 1 << 32;
 
     /// For `time`, this many cores were busy.

@@ -47,8 +47,8 @@ use hearth_trace::{
 };
 
 use crate::{Op, SemIdx, Thread, ThreadIdx, Workload};
-use clock::{Clock, Turns};
-use thread::{Found, State};
+use clock::{Clock, TurnClock};
+use thread::{State, ThreadBuilder};
 
 /// A workload found in a trace, and what is to be known of it.
 #[derive(Clone, PartialEq, Debug)]
@@ -101,14 +101,14 @@ pub struct Extractor<'a> {
     clock: Clock,
     index: HashMap<Tid, ThreadIdx>,
     tids: Vec<Tid>,
-    threads: Vec<Found>,
+    threads: Vec<ThreadBuilder>,
     /// What runs on each core and since when by [`worked`](Self::worked), for threads in and outside the workload.
     running: Vec<Option<(Tid, Time)>>,
     pairs: HashMap<(ThreadIdx, ThreadIdx), SemIdx>,
     /// When the first traced thread appears: the graph's time 0.
     start: Time,
     now: Time,
-    turns: Option<Turns>,
+    turn_clock: Option<TurnClock>,
     report: Report,
     untraced: BTreeMap<Tid, u64>,
 }
@@ -121,13 +121,13 @@ impl<'a> Extractor<'a> {
             header,
             clock,
             index: (0..).zip(&tids).map(|(index, &tid)| (tid, index)).collect(),
-            threads: tids.iter().map(|_| Found::new()).collect(),
+            threads: tids.iter().map(|_| ThreadBuilder::new()).collect(),
             tids,
             running: vec![None; header.cores.len()],
             pairs: HashMap::new(),
             start: start.unwrap_or(0),
             now: 0,
-            turns: header.source.counts_instructions().then(Turns::default),
+            turn_clock: header.source.counts_instructions().then(TurnClock::default),
             report: Report::default(),
             untraced: BTreeMap::new(),
         }
@@ -137,7 +137,7 @@ impl<'a> Extractor<'a> {
         self.index.get(&tid).copied()
     }
 
-    fn thread(&mut self, index: ThreadIdx) -> &mut Found {
+    fn thread(&mut self, index: ThreadIdx) -> &mut ThreadBuilder {
         &mut self.threads[index as usize]
     }
 
@@ -154,16 +154,16 @@ impl<'a> Extractor<'a> {
 
     /// The clock of work: how long a core would have worked until now that was busy all the time.
     fn worked(&self) -> Time {
-        self.turns.as_ref().map_or(self.now, Turns::worked)
+        self.turn_clock.as_ref().map_or(self.now, TurnClock::worked)
     }
 
     /// Goes on to the time of the next event.
     fn advance(&mut self, time: Time) {
         // A trace never goes back in time; one that does must not make negative durations.
         let now = self.now.max(time);
-        if let Some(turns) = &mut self.turns {
+        if let Some(turn_clock) = &mut self.turn_clock {
             let busy = self.running.iter().flatten().filter(|(tid, _)| *tid != IDLE).count();
-            turns.advance(now - self.now, busy);
+            turn_clock.advance(now - self.now, busy);
         }
         self.now = now;
     }
@@ -409,7 +409,7 @@ impl<'a> Extractor<'a> {
         }
         let mut untraced_wakers: Vec<(String, u64)> = by_name.into_iter().collect();
         untraced_wakers.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let ended = |t: &Found| t.exiting || t.state == State::Ended;
+        let ended = |t: &ThreadBuilder| t.exiting || t.state == State::Ended;
         let report = Report {
             threads: self.threads.len() as u64,
             roots: self.threads.iter().filter(|t| !t.forked).count() as u64,

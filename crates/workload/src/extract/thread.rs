@@ -21,7 +21,7 @@ pub(super) enum State {
     Ended,
 }
 
-pub(super) struct Found {
+pub(super) struct ThreadBuilder {
     pub state: State,
     /// Its `Exit` was seen; the last `Switch` may be still to come.
     pub exiting: bool,
@@ -35,9 +35,9 @@ pub(super) struct Found {
     ops: Vec<Op>,
 }
 
-impl Found {
+impl ThreadBuilder {
     pub fn new() -> Self {
-        Found {
+        ThreadBuilder {
             state: State::Unseen,
             exiting: false,
             forked: false,

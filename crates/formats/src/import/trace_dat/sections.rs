@@ -24,7 +24,7 @@ const COMPRESSED: u16 = 1;
 
 /// Content of the options.
 #[derive(Default)]
-struct Found {
+struct FileOptions {
     header_info: Option<u64>,
     formats: Option<u64>,
     command_lines: Option<u64>,
@@ -42,7 +42,7 @@ pub fn describe(input: &mut Input<impl Read + Seek>, collector: &mut Collector) 
         "zstd" => Packing::Zstd,
         other => return Err(input.wrong(format!("it is compressed with {other}; zlib and zstd are known"))),
     };
-    let mut found = Found::default();
+    let mut found = FileOptions::default();
     let mut next = input.u64("where the options are")?;
     let mut left = MOST_OPTIONS;
     for section in 0.. {
@@ -105,7 +105,7 @@ fn content(
 fn read_options(
     input: &mut Input<Cursor<Vec<u8>>>,
     at: u64,
-    found: &mut Found,
+    found: &mut FileOptions,
     collector: &mut Collector,
 ) -> Result<u64, Error> {
     let within = |error: Error| match error {

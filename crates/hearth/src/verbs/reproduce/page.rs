@@ -2,7 +2,7 @@
 
 use super::{figures, print, words};
 use crate::provenance;
-use hearth_report::claims::{Claim, Found, Page, Section, Unasked, render};
+use hearth_report::claims::{Claim, MachineResult, Page, Section, UntestedClaim, render};
 use hearth_study::reproduction::{ClaimResult, Reproduction};
 
 /// The page of all claims.
@@ -16,7 +16,7 @@ pub fn page(reproduction: &Reproduction) -> String {
             None => sections.push(Section { title, claims: vec![shown(claim)] }),
         }
     }
-    let unasked = reproduction.unasked.iter().map(|row| Unasked {
+    let unasked = reproduction.unasked.iter().map(|row| UntestedClaim {
         id: row.id.into(),
         half: row.half.to_string(),
         says: format!("{} ({})", row.says, row.paper),
@@ -37,7 +37,7 @@ pub fn page(reproduction: &Reproduction) -> String {
 }
 
 fn shown(claim: &ClaimResult) -> Claim {
-    let found = claim.results.iter().map(|found| Found {
+    let found = claim.results.iter().map(|found| MachineResult {
         machine: words::machine(found).into(),
         value: found.value,
         ci95: found.ci95,

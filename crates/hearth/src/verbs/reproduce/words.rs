@@ -2,10 +2,10 @@
 
 use crate::table::{number, percent as signed};
 use hearth_study::claims::Metric;
-use hearth_study::reproduction::{ClaimResult, Found, NamedQuantity, NamedSide};
+use hearth_study::reproduction::{ClaimResult, MachineResult, NamedQuantity, NamedSide};
 
 /// Whether a result lies in the range.
-pub fn verdict(claim: &ClaimResult, found: &Found) -> &'static str {
+pub fn verdict(claim: &ClaimResult, found: &MachineResult) -> &'static str {
     match () {
         () if found.in_range => "yes",
         () if found.value < claim.range[0] => "no, below",
@@ -55,7 +55,7 @@ pub fn range(claim: &ClaimResult) -> String {
 }
 
 /// Our value with its confidence interval.
-pub fn value(claim: &ClaimResult, found: &Found) -> String {
+pub fn value(claim: &ClaimResult, found: &MachineResult) -> String {
     let half = found.ci95.map(|[low, high]| (high - low) / 2.0);
     let text = match (is_percent(claim), half) {
         _ if found.value.is_nan() => return "unknown".to_owned(),
@@ -81,7 +81,7 @@ pub fn quantity(claim: &ClaimResult) -> String {
 }
 
 /// The machine of a result, without the values that its file of claims changes.
-pub fn machine<'n>(found: &Found<'n>) -> &'n str {
+pub fn machine<'n>(found: &MachineResult<'n>) -> &'n str {
     base(found.machine)
 }
 

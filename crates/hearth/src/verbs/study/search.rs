@@ -3,7 +3,7 @@ use crate::output::{self, Document};
 use crate::table::{Column, table};
 use hearth_features::{Model, NAMES};
 use hearth_study::sweep::read;
-use hearth_study::tune::{Experience, Found, Method, Replay, replay};
+use hearth_study::tune::{Experience, Method, Replay, ReplayResult, replay};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -47,7 +47,7 @@ pub struct Args {
 struct Content {
     /// Workload and machine, in the order of the regrets.
     applications: Vec<[String; 2]>,
-    found: Vec<Found>,
+    found: Vec<ReplayResult>,
 }
 
 impl Args {
@@ -76,7 +76,7 @@ impl Args {
 }
 
 fn text(content: &Content) -> String {
-    let columns: [Column<&Found>; 6] = [
+    let columns: [Column<&ReplayResult>; 6] = [
         ("method", |one| one.method.to_string()),
         ("runs", |one| one.runs.to_string()),
         ("median regret", |one| share(one.median)),

@@ -20,12 +20,12 @@ use crate::ir::{
 #[derive(Clone, Debug)]
 pub struct Contracts {
     pub c: String,
-    pub functions: Vec<Contracted>,
+    pub functions: Vec<FunctionContract>,
 }
 
 /// A C function that stands for a part of the policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Contracted {
+pub struct FunctionContract {
     pub name: String,
     pub at: Place,
     /// What its contract does not say, and why.
@@ -43,7 +43,7 @@ pub enum Loop<'a> {
 }
 
 /// Functions with their gaps, as they are found.
-pub type Found = RefCell<Vec<Contracted>>;
+pub type ContractList = RefCell<Vec<FunctionContract>>;
 
 impl Unit<'_> {
     fn changes(&self) -> String {
@@ -110,7 +110,7 @@ impl Unit<'_> {
         }
         let at = Place { policy: self.policy.name.clone(), line: 0, span: Default::default() };
         let gaps = vec!["initial values: a cast of untyped memory".into()];
-        self.found.borrow_mut().push(Contracted { name, at, gaps, contract: false });
+        self.found.borrow_mut().push(FunctionContract { name, at, gaps, contract: false });
     }
 
     fn requires(&self, ty: Type, value: impl Into<Acsl>) -> Option<Acsl> {
@@ -174,7 +174,7 @@ impl Unit<'_> {
         clauses.iter().for_each(|clause| out.line(&clause.to_string()));
         out.close("*/");
         let (name, at) = (name.to_owned(), at.clone());
-        self.found.borrow_mut().push(Contracted { name, at, gaps, contract: true });
+        self.found.borrow_mut().push(FunctionContract { name, at, gaps, contract: true });
     }
 
     fn effects(&self, effects: &Effects) -> Vec<Clause> {

@@ -27,7 +27,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use crate::ir::{FunctionId, LocalId, Policy};
-pub use contract::{Contracted, Contracts};
+pub use contract::{Contracts, FunctionContract};
 use names::Names;
 use text::Text;
 
@@ -62,7 +62,7 @@ struct Unit<'p> {
     defined: RefCell<HashSet<FunctionId>>,
     /// Logic functions of sums and counts, with their parameters.
     sums: RefCell<HashMap<String, (String, Vec<LocalId>)>>,
-    found: contract::Found,
+    found: contract::ContractList,
 }
 
 impl<'p> Unit<'p> {

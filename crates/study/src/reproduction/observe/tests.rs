@@ -12,7 +12,7 @@ fn header() -> Header {
     Header { cores: vec![core(0), core(0), core(1)], ..Header::default() }
 }
 
-fn seen(watch: Watch, events: &[Event]) -> Seen {
+fn seen(watch: Watch, events: &[Event]) -> Observation {
     let mut observer = Observer::new(&[watch], &header());
     events.iter().for_each(|event| observer.event(event));
     observer.finish(1_000 * MS).remove(0)
@@ -28,10 +28,10 @@ fn a_ramp_has_three_times() {
     events.push(switch(105 * MS, 0, 1, Stop::Exited, IDLE));
     // Down to the lowest after 10 ms, up again, and to stay after 98 ms.
     events.extend([khz(115 * MS, 1_200_000), khz(140 * MS, 2_000_000), khz(203 * MS, 1_200_000)]);
-    let Seen::Ramp(times) = seen(Watch::Ramp, &events) else { panic!("a ramp") };
+    let Observation::Ramp(times) = seen(Watch::Ramp, &events) else { panic!("a ramp") };
     assert_eq!((times.rise, times.fall, times.settle), (Some(29.0), Some(10.0), Some(98.0)));
     assert_eq!((times.stop_s, times.steps[0], times.steps.len()), (0.1, (0.001, 1.2), 7));
-    let Seen::Ramp(times) = seen(Watch::Ramp, &events[..3]) else { panic!("a ramp") };
+    let Observation::Ramp(times) = seen(Watch::Ramp, &events[..3]) else { panic!("a ramp") };
     assert_eq!(times, RampTimes::default());
 }
 
@@ -51,8 +51,8 @@ fn forks_count_until_the_parent_blocks() {
         switch(370, 0, 1, Stop::Blocked, IDLE),
     ];
     // 40, 60 and 70.
-    assert!(matches!(seen(Watch::Forks, &events), Seen::Forks(Some(60))));
-    assert!(matches!(seen(Watch::Forks, &[]), Seen::Forks(None)));
+    assert!(matches!(seen(Watch::Forks, &events), Observation::Forks(Some(60))));
+    assert!(matches!(seen(Watch::Forks, &[]), Observation::Forks(None)));
 }
 
 #[test]
@@ -61,9 +61,9 @@ fn the_busiest_socket() {
         [switch(from, core, IDLE, Stop::Preempted, 1), switch(to, core, 1, Stop::Exited, IDLE)]
     };
     let events = [run(0, 0, 10), run(1, 10, 30), run(2, 30, 40)].concat();
-    let Seen::Sockets(Some(share)) = seen(Watch::Sockets, &events) else { panic!("a share") };
+    let Observation::Sockets(Some(share)) = seen(Watch::Sockets, &events) else { panic!("a share") };
     assert_eq!(share, 0.75);
-    assert!(matches!(seen(Watch::Sockets, &[]), Seen::Sockets(None)));
+    assert!(matches!(seen(Watch::Sockets, &[]), Observation::Sockets(None)));
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_part_ends_once() {
         let mut observer = Observer::new(&[Watch::Part(until)], &header);
         events.iter().for_each(|event| observer.event(event));
         match observer.finish(1_000 * MS).remove(0) {
-            Seen::Part(summary) => Some(summary.duration_s),
+            Observation::Part(summary) => Some(summary.duration_s),
             _ => None,
         }
     };

@@ -124,7 +124,7 @@ fn receive(mut stream: TcpStream) -> Answer {
     Answer { status: head[9..12].parse().expect("a status"), head, body: bytes[split + 4..].to_vec() }
 }
 
-fn wanted(text: &str) -> Value {
+fn request(text: &str) -> Value {
     json!({ "page": "p", "text": text, "machine": "ryzen-3400g", "workload": "fork-wait:iterations=20",
             "governor": "schedutil", "baseline": "eevdf", "seed": 3, "params": {} })
 }
@@ -166,7 +166,7 @@ fn errors_of_the_compiler_are_shown_and_not_simulated() {
         (&json!(2), &json!(41), &json!("error"))
     );
     for path in ["api/simulate", "api/verdict", "api/prove"] {
-        let answer = served.post(path, &wanted(&broken));
+        let answer = served.post(path, &request(&broken));
         assert_eq!(answer.status, 422, "{path}");
         assert!(
             answer.json()["error"].as_str().is_some_and(|error| error.contains("linger")),
@@ -179,7 +179,7 @@ fn errors_of_the_compiler_are_shown_and_not_simulated() {
 #[test]
 fn a_sound_policy_has_numbers_and_a_picture() {
     let served = Served::file(GOOD);
-    let answer = served.post("api/simulate", &wanted(GOOD));
+    let answer = served.post("api/simulate", &request(GOOD));
     assert_eq!(answer.status, 200, "{}", answer.text());
     let found = answer.json();
     assert_eq!(
@@ -204,19 +204,19 @@ fn a_sound_policy_has_numbers_and_a_picture() {
 
 #[test]
 fn the_same_question_has_the_same_bytes() {
-    let answers = [0, 1].map(|_| Served::file(GOOD).post("api/simulate", &wanted(GOOD)).text());
+    let answers = [0, 1].map(|_| Served::file(GOOD).post("api/simulate", &request(GOOD)).text());
     assert_eq!(answers[0], answers[1]);
     let served = Served::file(GOOD);
     let others = [
-        with(wanted(GOOD), "seed", 4),
-        with(wanted(GOOD), "machine", "ryzen-4650g"),
-        with(wanted(GOOD), "governor", "performance"),
-        with(wanted(GOOD), "workload", "fork-wait:iterations=21"),
-        with(wanted(GOOD), "params", json!({ "linger": 0 })),
-        with(wanted(GOOD), "text", GOOD.replace("= 4ms", "= 5ms")),
+        with(request(GOOD), "seed", 4),
+        with(request(GOOD), "machine", "ryzen-4650g"),
+        with(request(GOOD), "governor", "performance"),
+        with(request(GOOD), "workload", "fork-wait:iterations=21"),
+        with(request(GOOD), "params", json!({ "linger": 0 })),
+        with(request(GOOD), "text", GOOD.replace("= 4ms", "= 5ms")),
     ];
     let run = |answer: &Answer| answer.json()["run"].as_str().map(str::to_owned);
-    let first = run(&served.post("api/simulate", &wanted(GOOD)));
+    let first = run(&served.post("api/simulate", &request(GOOD)));
     for other in others {
         let answer = served.post("api/simulate", &other);
         assert!(run(&answer).is_some() && run(&answer) != first, "{other}: {}", answer.text());
@@ -226,10 +226,10 @@ fn the_same_question_has_the_same_bytes() {
 #[test]
 fn the_unchanged_file_is_a_baseline() {
     let served = Served::file(GOOD);
-    let same = served.post("api/simulate", &with(wanted(GOOD), "baseline", OPENED)).json();
+    let same = served.post("api/simulate", &with(request(GOOD), "baseline", OPENED)).json();
     assert_eq!(same["rows"][0]["trace_hash"], same["rows"][1]["trace_hash"]);
     let changed = GOOD.replace("= 4ms", "= 0ms");
-    let other = served.post("api/simulate", &with(wanted(&changed), "baseline", OPENED)).json();
+    let other = served.post("api/simulate", &with(request(&changed), "baseline", OPENED)).json();
     assert_ne!(other["rows"][0]["trace_hash"], other["rows"][1]["trace_hash"]);
     assert_eq!(other["rows"][1]["trace_hash"], same["rows"][1]["trace_hash"]);
 }
@@ -238,14 +238,14 @@ fn the_unchanged_file_is_a_baseline() {
 fn a_newer_request_of_the_page_stops_the_older() {
     let served = Served::file(GOOD);
     let calm = Arc::strong_count(&served.app);
-    let slow = with(wanted(LOOPS), "workload", "hackbench").to_string();
+    let slow = with(request(LOOPS), "workload", "hackbench").to_string();
     let older = served.send(&served.post_head("api/simulate"), slow.as_bytes());
     // Another page's run goes on.
-    let other = with(with(wanted(LOOPS), "page", "q"), "workload", "hackbench").to_string();
+    let other = with(with(request(LOOPS), "page", "q"), "workload", "hackbench").to_string();
     let other = served.send(&served.post_head("api/simulate"), other.as_bytes());
     sleep(Duration::from_millis(500));
     assert_eq!(served.app.jobs.count(), 2);
-    let newer = served.post("api/simulate", &wanted(GOOD));
+    let newer = served.post("api/simulate", &request(GOOD));
     assert_eq!(newer.status, 200, "{}", newer.text());
     let older = receive(older);
     assert_eq!((older.status, older.json()["help"].as_str()), (409, Some("nothing to do")));
@@ -264,10 +264,10 @@ fn a_policy_that_goes_round_in_circles_is_stopped() {
     let mut app =
         Playground::new(Document::open(&served.path).expect("a document"), Vec::new(), Start::default());
     app.limit = Duration::from_millis(300);
-    let (document, named) = (app.document().clone(), Named::default());
-    let wanted: Wanted =
-        serde_json::from_value(with(wanted(LOOPS), "workload", "hackbench")).expect("a setting");
-    let plan = Plan::new(&document, &named, wanted).unwrap_or_else(|refusal| panic!("{refusal:?}"));
+    let (document, named) = (app.document().clone(), Inputs::default());
+    let request: SimulateRequest =
+        serde_json::from_value(with(request(LOOPS), "workload", "hackbench")).expect("a setting");
+    let plan = Plan::new(&document, &named, request).unwrap_or_else(|refusal| panic!("{refusal:?}"));
     let refused =
         plan.run("x".into(), &[], app.limit, &Arc::default()).err().map(|refusal| format!("{refusal:?}"));
     assert!(refused.as_ref().is_some_and(|why| why.contains("took more than 300ms")), "{refused:?}");
@@ -369,7 +369,7 @@ fn huge_texts_are_refused() {
     for bytes in [MOST_BYTES + 1, MOST_BODY + 1] {
         let text = " ".repeat(bytes);
         for path in ["api/check", "api/simulate", "api/verdict", "api/prove", "api/save"] {
-            let sent = with(with(wanted(&text), "digest", ""), "name", "x");
+            let sent = with(with(request(&text), "digest", ""), "name", "x");
             assert_eq!(served.post(path, &sent).status, 413, "{path}: {bytes}");
         }
     }
@@ -403,11 +403,11 @@ fn the_page_names_no_files() {
         ("governor", "fast"),
         ("workload", "none"),
     ] {
-        let answer = served.post("api/simulate", &with(wanted(GOOD), key, value));
+        let answer = served.post("api/simulate", &with(request(GOOD), key, value));
         assert_eq!(answer.status, 422, "{key} {value}: {}", answer.text());
         assert!(answer.json()["help"].as_str().is_some_and(|help| !help.is_empty()), "{key}");
     }
-    let bad = served.post("api/simulate", &with(wanted(GOOD), "params", json!({ "linger": -1 })));
+    let bad = served.post("api/simulate", &with(request(GOOD), "params", json!({ "linger": -1 })));
     assert_eq!(bad.status, 422, "{}", bad.text());
     assert_eq!(served.post("api/simulate", &json!([])).status, 400);
 }
@@ -415,7 +415,7 @@ fn the_page_names_no_files() {
 #[test]
 fn the_verdict_says_its_bound_and_proves_nothing() {
     let served = Served::file(GOOD);
-    let found = served.post("api/verdict", &wanted(GOOD));
+    let found = served.post("api/verdict", &request(GOOD));
     assert!(!found.text().contains("proved"), "{}", found.text());
     let found = found.json();
     assert_eq!((&found["states"], &found["cores"]), (&json!(verdict::STATES), &json!(4)));
