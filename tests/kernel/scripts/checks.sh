@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Functions for the scripts of this folder. $H is the hearth under test.
+# Functions for the cases and for the scripts of this folder. $H is the hearth under test.
 check() { # check WHAT COMMAND...: the command succeeds
 	what=$1
 	check_begun=$(date +%s)
@@ -11,9 +11,9 @@ check() { # check WHAT COMMAND...: the command succeeds
 }
 status() { # status N COMMAND...: the command ends with this status
 	wanted=$1
+	got=0
 	shift
-	"$@"
-	got=$?
+	"$@" || got=$?
 	[ $got = "$wanted" ] || { echo "status $got instead of $wanted"; return 1; }
 }
 says() { # says TEXT COMMAND...: the command's output has the text
@@ -33,6 +33,14 @@ until_is() {
 }
 # started_again N: the policy has started again N times, after hot-plugs.
 started_again() { n=0; until says "\"restarts\": $1," "$H" status --json; do n=$((n + 1)); [ $n -lt 300 ] || return 1; sleep 0.2; done; }
+# starts POLICY [OPTION...]: runs a policy; $loader is its process.
+starts() {
+	"$H" run "$@" &
+	loader=$!
+	until_is "${1%%:*}"
+}
+# forks N: N times, two programs run.
+forks() { n=0; while [ $n -lt "$1" ]; do /bin/true & /bin/true; wait $!; n=$((n + 1)); done; }
 gone() { n=0; until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.2; done; }
 # tries N COMMAND...: the command succeeds in one of N attempts. For shares of the machine, because a busy host takes CPUs
 # from a guest for so long that its balancing stands still meanwhile.
