@@ -34,11 +34,11 @@ the same text has the same proof. How the goals of one product compose to its cl
 
 | claim | test |
 |---|---|
-| uvllang and a SAT solver find the same products | `scripts/test models` |
+| uvllang and a SAT solver find the same products | `scripts/test tests` |
 | all products of `family` compile without warnings, to different C | `cargo test -p hearth-ipanema --test features` |
 | a sample in which each feature occurs simulates, with the checks of debug builds | `cargo test -p hearth-features --test products` |
-| a sample passes the kernel's verifier and schedules a virtual machine | `scripts/test thorough` |
-| these verdicts, which `policies/features/verdicts.json` stores: all of `family`, and a sample of `warm` | `scripts/test proofs`; the sample `scripts/test thorough` |
+| a sample passes the kernel's verifier and schedules a virtual machine | `make test-all` |
+| these verdicts, which `policies/features/verdicts.json` stores: all of `family`, and a sample of `warm` | `make test-all`; a part `make test` |
 
 `cargo run --release -p hearth-lab --bin lab-products -- family hackbench:groups=1,loops=20 xeon-e5645` simulates all
 products of a model and prints a table.

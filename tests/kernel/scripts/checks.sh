@@ -39,8 +39,8 @@ starts() {
 	loader=$!
 	until_is "${1%%:*}"
 }
-# forks N: N times, two programs run.
-forks() { n=0; while [ $n -lt "$1" ]; do /bin/true & /bin/true; wait $!; n=$((n + 1)); done; }
+# runs_programs N: N times, two programs run.
+runs_programs() { n=0; while [ $n -lt "$1" ]; do /bin/true & /bin/true; wait $!; n=$((n + 1)); done; }
 gone() { n=0; until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.2; done; }
 # tries N COMMAND...: the command succeeds in one of N attempts. For shares of the machine, because a busy host takes CPUs
 # from a guest for so long that its balancing stands still meanwhile.

@@ -17,7 +17,7 @@ pipes() { "$H" play hackbench:groups=1,fds=3,loops=3 --burn time; }
 # The kernel verifies NEXT meanwhile.
 replaced() {
 	spins
-	changes && forks 10 && pipes && wait $first
+	changes && runs_programs 10 && pipes && wait $first
 }
 placements() { "$H" status --json | sed -n '/"placements"/,/}/s/.*: \([0-9]*\).*/\1/p' | awk '{ n += $1 } END { print n; exit n < 20 }'; }
 counts() { cat /proc/$second/fdinfo/* | sed -n 's/^verified_insns:.//p' >"$next.counts"; }
@@ -31,7 +31,7 @@ second=$!
 check "$policy runs threads until $next replaces it" replaced
 check "$policy lost nothing" status 1 grep -q "lost\|unusable" /tmp/first.log
 check "$next has replaced it" until_is "$next"
-check "$next runs programs" forks 10
+check "$next runs programs" runs_programs 10
 check "$next places threads" placements
 counts
 kill -9 $second

@@ -1,19 +1,10 @@
-//! Tests that boot guests; run only if `HEARTH_VM_TESTS=latest` is set. Each takes about ten seconds, and the first
-//! one fetches a kernel.
+//! Tests that boot guests, run by `scripts/kernels`. Each takes about ten seconds, and the first one fetches a kernel.
 
 use hearth_vm::{Error, Exit, Options, Streams, Topology, Wish, run};
 use std::ffi::OsString;
 use std::io::{Cursor, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-fn wanted() -> bool {
-    let wanted = std::env::var_os("HEARTH_VM_TESTS").is_some_and(|value| !value.is_empty());
-    if !wanted {
-        eprintln!("skipped: set HEARTH_VM_TESTS=latest to boot virtual machines");
-    }
-    wanted
-}
 
 /// Collects the output of a guest's command.
 #[derive(Clone, Default)]
@@ -55,9 +46,6 @@ fn in_guest(
 
 #[test]
 fn a_command_has_all_it_needs() {
-    if !wanted() {
-        return;
-    }
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let other = tempfile::tempdir().unwrap();
     // The guest sees only those entries of the host's /tmp that the command names.
@@ -122,9 +110,6 @@ fn a_command_has_all_it_needs() {
 
 #[test]
 fn what_goes_wrong_is_told() {
-    if !wanted() {
-        return;
-    }
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let wish = Wish { cpus: Some(2), ..Wish::default() };
     let options = Options {

@@ -1,30 +1,12 @@
-//! Records real commands with both methods. A test passes with a note if its method is not available, unless
-//! `HEARTH_RECORDER=required` (as in the guests of `scripts/test kernels`). `scripts/bpf recorder` compiles the BPF
+//! Records real commands with both methods, in the guests of `scripts/kernels`. `scripts/bpf recorder` compiles the BPF
 //! programs.
 
-use hearth_recorder::{Error, LowPriority, MethodChoice, Options, RecordedTrace, Session, Subject, record};
+use hearth_recorder::{LowPriority, MethodChoice, Options, RecordedTrace, Session, Subject, record};
 use hearth_trace::{Event, Filter, IDLE, Kind, Source, Trace};
 
-/// Ends a test whose method is not available.
-fn skip(why: impl std::fmt::Display) {
-    let required = std::env::var_os("HEARTH_RECORDER").is_some_and(|value| value == "required");
-    assert!(!required, "{why}");
-    eprintln!("skipped: {why}");
-}
-
-/// `None`, with a note: recording is not possible on this machine.
-fn try_record(words: &[&str], method: MethodChoice) -> Option<RecordedTrace> {
+fn recording(words: &[&str], method: MethodChoice) -> RecordedTrace {
     let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
-    match record(&words, Options { method, ..Options::default() }) {
-        Ok(recording) => Some(recording),
-        Err(
-            error @ (Error::NoTracefs | Error::NotAllowed { .. } | Error::Lockdown | Error::NoBpf { .. }),
-        ) => {
-            skip(error);
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
+    record(&words, Options { method, ..Options::default() }).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -39,8 +21,7 @@ fn a_loop_of_forks_by_tracefs() {
 
 fn a_loop_of_forks(method: MethodChoice) {
     let script = "for i in 1 2 3; do /bin/true; done";
-    let Some(recording) = try_record(&["sh", "-c", script], method) else { return };
-    let RecordedTrace { trace, status, inferred } = recording;
+    let RecordedTrace { trace, status, inferred } = recording(&["sh", "-c", script], method);
     assert!(status.success());
     let header = &trace.header;
     let traced = |tid| header.threads.iter().any(|thread| thread.tid == tid && thread.traced);
@@ -74,23 +55,20 @@ fn a_loop_of_forks(method: MethodChoice) {
 
 #[test]
 fn the_status_of_the_command_is_returned() {
-    let Some(recording) = try_record(&["sh", "-c", "exit 3"], MethodChoice::Auto) else { return };
+    let recording = recording(&["sh", "-c", "exit 3"], MethodChoice::Auto);
     assert_eq!(recording.status.code(), Some(3));
 }
 
 #[test]
 fn a_command_that_does_not_exist() {
-    match record(&["no-such-program-anywhere".into()], Options::default()) {
-        Err(Error::NoTracefs | Error::NotAllowed { .. } | Error::Lockdown) => {}
-        Err(error) => assert!(error.to_string().contains("no-such-program-anywhere"), "{error}"),
-        Ok(_) => panic!("it was recorded"),
-    }
+    let error = record(&["no-such-program-anywhere".into()], Options::default()).err().expect("an error");
+    assert!(error.to_string().contains("no-such-program-anywhere"), "{error}");
 }
 
 /// A recording leaves no tracefs instance, also if the command is killed.
 #[test]
 fn the_instance_is_removed() {
-    let Some(recording) = try_record(&["sh", "-c", "kill -9 $$"], MethodChoice::Tracefs) else { return };
+    let recording = recording(&["sh", "-c", "kill -9 $$"], MethodChoice::Tracefs);
     assert!(!recording.status.success());
     let ours = format!("hearth-{}-", std::process::id());
     let left = || {
@@ -118,9 +96,7 @@ fn a_long_loop_by_tracefs_is_sound() {
 
 fn a_long_loop_is_consistent(method: MethodChoice) {
     let script = "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done";
-    let Some(RecordedTrace { trace, inferred, .. }) = try_record(&["sh", "-c", script], method) else {
-        return;
-    };
+    let RecordedTrace { trace, inferred, .. } = recording(&["sh", "-c", script], method);
     let forks = |event: &&hearth_trace::Event| matches!(event.kind, Kind::Fork { .. });
     assert!(trace.events.iter().filter(forks).count() >= 1000);
     assert_eq!(trace.header.lost.iter().sum::<u64>(), inferred, "events were lost");
@@ -133,13 +109,7 @@ fn a_long_loop_is_consistent(method: MethodChoice) {
 fn a_process_that_starts_later_is_traced() {
     for method in [MethodChoice::Bpf, MethodChoice::Tracefs] {
         let options = Options { method, ..Options::default() };
-        let mut session = match Session::prepare(Subject::UntilStopped, options) {
-            Ok(session) => session,
-            Err(error) => {
-                skip(error);
-                continue;
-            }
-        };
+        let mut session = Session::prepare(Subject::UntilStopped, options).unwrap();
         let stop = session.stop_handle();
         session.start().unwrap();
         let mut child = std::process::Command::new("sh").args(["-c", "/bin/true; exit 3"]).spawn().unwrap();
@@ -171,17 +141,11 @@ mod both {
     use std::collections::HashMap;
     use std::time::Duration;
 
-    fn session(subject: Subject<'_>, method: MethodChoice) -> Option<Trace> {
-        let session = match Session::prepare(subject, Options { method, ..Options::default() }) {
-            Ok(session) => session,
-            Err(error) => {
-                skip(error);
-                return None;
-            }
-        };
+    fn session(subject: Subject<'_>, method: MethodChoice) -> Trace {
+        let session = Session::prepare(subject, Options { method, ..Options::default() }).unwrap();
         let folder = std::env::temp_dir();
         let assembled = session.run(&folder, LowPriority::new(Vec::<Event>::new), |_| ()).unwrap().assembled;
-        Some(Trace { header: assembled.header, events: assembled.sink })
+        Trace { header: assembled.header, events: assembled.sink }
     }
 
     /// Events of a thread, in order: those with interrupts off; and those that may be preempted, which one recorder may
@@ -337,7 +301,6 @@ mod both {
                 let bpf = session(Subject::Command(&words), MethodChoice::Bpf);
                 (tracefs.join().unwrap(), bpf)
             });
-            let (Some(by_tracefs), Some(by_bpf)) = (by_tracefs, by_bpf) else { return };
             let lost = |trace: &Trace| trace.header.lost.iter().sum::<u64>();
             if lost(&by_tracefs) + lost(&by_bpf) > 0 {
                 eprintln!("attempt {attempt}: the kernel omitted switches");
@@ -362,6 +325,6 @@ mod both {
             agree(&bpf, &tracefs);
             return;
         }
-        skip("none of the attempts could be compared");
+        panic!("none of the attempts could be compared");
     }
 }
