@@ -116,7 +116,7 @@ macro_rules! from_errors {
     )*};
 }
 
-from_errors!(hearth_play::Error, hearth_probe::Error, hearth_sim::BuildError);
+from_errors!(hearth_play::Error, hearth_host::Error, hearth_sim::BuildError);
 
 /// Errors of files that the user named.
 macro_rules! from_errors_of_files {

@@ -3,9 +3,9 @@
 use crate::failure::Failure;
 use crate::progress;
 use crate::verbs::run::warn;
+use hearth_host::rapl::{Absent, Meter};
 use hearth_policy::{Policy, Settings};
 use hearth_recorder::Subject;
-use hearth_recorder::rapl::{Absent, Meter};
 use hearth_scx::{Options, Partial, Session, requirements};
 use hearth_study::measure::Measures;
 use hearth_study::statistics::{Change, Sample, speedup};

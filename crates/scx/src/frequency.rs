@@ -4,8 +4,8 @@
 use crate::arena::{Arena, read, store};
 use crate::error::Error;
 use crate::layout::{CoreWord, MAX_CORES};
+use hearth_host::Host;
 use hearth_machine::{Governor, Machine, Model};
-use hearth_recorder::Host;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;

@@ -15,8 +15,9 @@ use crate::server::{Server, Service};
 use crate::statistics::{self, Cores, Statistics};
 use crate::topology::Domains;
 use crate::{object, requirements, schedule};
+use hearth_host::{Host, now};
 use hearth_policy::{Capacity, ParamError, Policy, Settings};
-use hearth_recorder::{FrequencyChange, Host, RunningPolicy};
+use hearth_recorder::{FrequencyChange, RunningPolicy};
 use hearth_trace::RecordedPolicy;
 use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -172,7 +173,7 @@ impl Session {
             _ => "system".into(),
         };
         frequency.store(&loaded.arena, &host, driver.as_ref());
-        let since = statistics::now();
+        let since = now();
         let shared = Arc::new(Shared {
             policy,
             scope,
@@ -448,7 +449,7 @@ impl Session {
             let driver = driver(&self.shared.frequency, &host)?;
             loaded.begin_again(&host, &options)?;
             self.shared.frequency.store(&loaded.arena, &host, driver.as_ref());
-            let since = statistics::now();
+            let since = now();
             match loaded.attach() {
                 // Another hot-plug meanwhile.
                 Err(Error::Ended(info)) if info.restart() => continue,
@@ -520,9 +521,7 @@ fn purpose(options: &Options) -> object::Purpose {
 
 fn driver(frequency: &Source, host: &Host) -> Result<Option<Driver>, Error> {
     match frequency {
-        Source::Model { machine, governor } => {
-            Driver::new(machine, *governor, host, statistics::now()).map(Some)
-        }
+        Source::Model { machine, governor } => Driver::new(machine, *governor, host, now()).map(Some),
         _ => Ok(None),
     }
 }
@@ -622,7 +621,7 @@ impl ModelThread {
         let thread = thread::spawn(move || {
             while !stop.load(Ordering::Relaxed) {
                 if let Some(running) = &*shared.running() {
-                    let time = statistics::now();
+                    let time = now();
                     driver.step(&running.loaded.arena, time, |cpu, khz| {
                         if let Some(frequencies) = &frequencies {
                             // The recording may have ended.
