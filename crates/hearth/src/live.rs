@@ -1,6 +1,7 @@
 //! Runs of a command on this machine, under the kernel's scheduler and under a policy in turn.
 
 use crate::failure::Failure;
+use crate::observer;
 use crate::progress;
 use crate::verbs::run::warn;
 use hearth_host::rapl::{Absent, Meter};
@@ -135,7 +136,7 @@ impl Plan<'_> {
                 hearth_recorder::Session::prepare(Subject::Command(&command), options)?.write_to(path)?.status
             }
             Scheduler::Policy => {
-                let options = Options { record: Some(path.into()), ..self.options() };
+                let options = Options { record: Some(observer::record(path.into())), ..self.options() };
                 let mut session = Session::start(self.policy.clone(), options)?;
                 let mut process = Command::new(&command[0]);
                 process.args(&command[1..]);

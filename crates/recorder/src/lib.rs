@@ -23,9 +23,8 @@ mod tracefs;
 
 pub use convert::LowPriority;
 pub use error::Error;
-pub use frequency::FrequencyChange;
 pub use hearth_trace::ftrace::{Assembled, Scope};
-pub use session::{Recorded, RunningPolicy, Session, Stop};
+pub use session::{Recorded, Session, Stop};
 
 use hearth_trace::{Event, Trace};
 use std::process::ExitStatus;

@@ -8,17 +8,16 @@ use crate::frequency::{self, Driver, Source};
 use crate::limits::{self, Limit};
 use crate::load::{self, LoadOptions, Loaded};
 use crate::log::{self, Logged, Logging};
+use crate::observer::{Observer, Record, Recorded};
 use crate::profile::{self, Saving};
 use crate::protocol::{Changed, Info, ParamInfo, Place, Refusal, Request, SOCKET, SetInfo};
-use crate::recording::{Recorded, Recording};
 use crate::server::{Server, Service};
 use crate::statistics::{self, Cores, Statistics};
 use crate::topology::Domains;
 use crate::{object, requirements, schedule};
 use hearth_host::{Host, now};
 use hearth_policy::{Capacity, ParamError, Policy, Settings};
-use hearth_recorder::{FrequencyChange, RunningPolicy};
-use hearth_trace::RecordedPolicy;
+use hearth_trace::{FrequencyChange, RecordedPolicy, RunningPolicy};
 use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
@@ -53,8 +52,7 @@ pub struct Options {
     pub params: Settings,
     pub partial: Option<Partial>,
     pub frequency: Source,
-    /// File of the trace to write.
-    pub record: Option<PathBuf>,
+    pub record: Option<Record>,
     /// File of the log to write (see [`crate::log`]); excludes `record`.
     pub log: Option<PathBuf>,
     /// Command that the trace or log names.
@@ -111,7 +109,7 @@ pub struct Session {
     looked: Instant,
     saving: Saving,
     model: Option<ModelThread>,
-    recording: Option<Recording>,
+    recording: Option<Box<dyn Observer>>,
     /// Summary of a recording that a hot-plug ended.
     recorded: Option<Recorded>,
     logging: Option<Logging>,
@@ -158,7 +156,8 @@ impl Session {
         };
         // Fails early if the machine of the model does not fit.
         let driver = driver(&frequency, &host)?;
-        let recording = options.record.as_deref().map(Recording::prepare).transpose()?;
+        let record = options.record.as_ref();
+        let recording = record.map(|record| (record.prepare)(&record.path)).transpose()?;
         let loaded = load::load(&policy, &object, &host, &load_options(&policy, &options)?)?;
         if let Some((mut old, ops)) = old {
             old.stop()?;
@@ -178,7 +177,7 @@ impl Session {
             policy,
             scope,
             frequency,
-            recording: Mutex::new(options.record.clone()),
+            recording: Mutex::new(options.record.as_ref().map(|record| record.path.clone())),
             logging: AtomicBool::new(options.log.is_some()),
             since: SystemTime::now(),
             running: RwLock::new(Some(Running { loaded, host, since, restarts: 0 })),
@@ -215,7 +214,7 @@ impl Session {
         if session.options.partial != Some(Partial::Command)
             && let Some(recording) = &mut session.recording
         {
-            recording.run(None);
+            recording.attached(None);
         }
         session.start_companions(driver, frequencies)?;
         Ok(session)
@@ -288,7 +287,7 @@ impl Session {
         let policy = &self.shared.policy;
         let params = self.options.params.shown(policy).collect();
         let sets = policy.sets().len();
-        recording.follow(RunningPolicy {
+        recording.loaded(RunningPolicy {
             policy: RecordedPolicy { name: policy.name().to_owned(), params },
             reasons: policy.reasons().to_vec(),
             sets: policy.set_names(),
@@ -296,7 +295,7 @@ impl Session {
         })?;
         match (&self.shared.frequency, driver) {
             (Source::Model { machine, .. }, Some(driver)) => {
-                recording.model(machine, driver.range()).map(Some)
+                Ok(Some(recording.model(machine, driver.range())?))
             }
             _ => Ok(None),
         }
@@ -372,7 +371,7 @@ impl Session {
         let mut child = schedule::with_policy(&mut command).spawn()?;
         let pid = child.id() as i32;
         if let Some(recording) = &mut self.recording {
-            recording.run(Some((pid, self.options.command.clone())));
+            recording.attached(Some((pid, self.options.command.clone())));
         }
         let sender = self.shared.events.lock().unwrap_or_else(PoisonError::into_inner).clone();
         thread::spawn(move || {
@@ -421,7 +420,7 @@ impl Session {
         self.moves = None;
         self.end_log()?;
         if let Some(recording) = self.recording.take() {
-            self.recorded = Some(recording.finish()?);
+            self.recorded = Some(recording.ended()?);
             *self.shared.recording.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
         // Requests meanwhile are answered with EAGAIN.
@@ -476,7 +475,7 @@ impl Session {
         self.end_log()?;
         let mut recorded = self.recorded.take();
         if let Some(recording) = self.recording.take() {
-            recorded = Some(recording.finish()?);
+            recorded = Some(recording.ended()?);
         }
         Ok(Summary { statistics, recorded, logged: self.logged.take() })
     }
