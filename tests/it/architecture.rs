@@ -119,6 +119,11 @@ fn only_the_viewer_and_the_program_link_a_web_server() {
     assert!(!built_from(&metadata, wheel).contains("tokio"), "the wheel links tokio");
 }
 
+#[test]
+fn policies_run_without_the_recorder() {
+    assert!(!built_from(&metadata(&[]), "hearth-scx").contains("hearth-recorder"));
+}
+
 /// The files of the repository below these folders.
 fn files(below: &[&str]) -> Vec<PathBuf> {
     let output = Command::new("git")

@@ -11,7 +11,7 @@ const USERS: [&str; 6] = [
     "crates/view/src/playground",
     "crates/base/src/svg.rs",
     "crates/report/src",
-    "crates/probe/src/plot.rs",
+    "crates/host/src/plot.rs",
 ];
 
 /// Matches colours that are written out: `#rrggbb`, `rgb(1, 2, 3)`, `[10, 20, 30]`, and

@@ -116,7 +116,7 @@ macro_rules! from_errors {
     )*};
 }
 
-from_errors!(hearth_play::Error, hearth_probe::Error, hearth_sim::BuildError);
+from_errors!(hearth_play::Error, hearth_host::Error, hearth_sim::BuildError);
 
 /// Errors of files that the user named.
 macro_rules! from_errors_of_files {
@@ -150,9 +150,12 @@ from_errors_with_help!(hearth_policy::ParamError, hearth_prove::Error);
 
 impl From<hearth_scx::Error> for Failure {
     fn from(error: hearth_scx::Error) -> Self {
-        use hearth_scx::Error::{File, NotRoot, Recorder};
+        use hearth_scx::Error::{File, NotRoot, Observer};
         match error {
-            Recorder(error) => error.into(),
+            Observer(error) => match error.downcast::<hearth_recorder::Error>() {
+                Ok(error) => (*error).into(),
+                Err(error) => Failure::new(error),
+            },
             NotRoot => Failure::new(error).help(as_root()),
             File { ref source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Failure::new(error).help(as_root())
@@ -278,7 +281,7 @@ mod tests {
         };
         let failures = [
             Failure::from(refused()),
-            Failure::from(hearth_scx::Error::Recorder(refused())),
+            Failure::from(hearth_scx::Error::Observer(refused().into())),
             Failure::from(hearth_scx::Error::NotRoot),
             Failure::from(connect),
         ];

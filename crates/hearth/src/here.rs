@@ -1,9 +1,9 @@
 //! This machine as a machine to simulate.
 
 use crate::failure::Failure;
+use hearth_host::detect::{self, Detected};
+use hearth_host::sysfs::Files;
 use hearth_machine::{Governor, Machine};
-use hearth_probe::detect::{self, Detected};
-use hearth_probe::sysfs::Files;
 use std::path::Path;
 
 pub struct Here {
@@ -27,7 +27,7 @@ impl Here {
                 Failure::from(error).help("name a machine: --machine NAME (`hearth list machines`)")
             })?;
         let machine = Machine::parse("this machine", &detected.toml)?;
-        let governor: Option<String> = files.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+        let governor: Option<String> = files.cpu(0, "cpufreq/scaling_governor");
         Ok(Here {
             about: about(&machine, &detected),
             governor: governor.and_then(|name| name.parse().ok()),

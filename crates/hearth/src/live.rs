@@ -1,11 +1,12 @@
 //! Runs of a command on this machine, under the kernel's scheduler and under a policy in turn.
 
 use crate::failure::Failure;
+use crate::observer;
 use crate::progress;
 use crate::verbs::run::warn;
+use hearth_host::rapl::{Absent, Meter};
 use hearth_policy::{Policy, Settings};
 use hearth_recorder::Subject;
-use hearth_recorder::rapl::{Absent, Meter};
 use hearth_scx::{Options, Partial, Session, requirements};
 use hearth_study::measure::Measures;
 use hearth_study::statistics::{Change, Sample, speedup};
@@ -135,7 +136,7 @@ impl Plan<'_> {
                 hearth_recorder::Session::prepare(Subject::Command(&command), options)?.write_to(path)?.status
             }
             Scheduler::Policy => {
-                let options = Options { record: Some(path.into()), ..self.options() };
+                let options = Options { record: Some(observer::record(path.into())), ..self.options() };
                 let mut session = Session::start(self.policy.clone(), options)?;
                 let mut process = Command::new(&command[0]);
                 process.args(&command[1..]);

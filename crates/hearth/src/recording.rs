@@ -2,9 +2,9 @@
 
 use crate::failure::{Failure, RECORDER_FAILED};
 use crate::output::count;
-use hearth_recorder::{Error, MethodChoice, Options, Recorded, RunningPolicy, Session, Subject};
+use hearth_recorder::{Error, MethodChoice, Options, Recorded, Session, Subject};
 use hearth_scx::client::Client;
-use hearth_trace::{Header, Method, Reader, RecordedPolicy, Source, Store};
+use hearth_trace::{Header, Method, Reader, RecordedPolicy, RunningPolicy, Source, Store};
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;

@@ -4,7 +4,8 @@ use crate::bpf::{Programs, Words};
 use crate::buffers::{Readers, Setup};
 use crate::round::{Decode, Round};
 use crate::tracefs::{self, Instance};
-use crate::{Error, Host, MethodChoice, Options};
+use crate::{Error, MethodChoice, Options};
+use hearth_host::Host;
 use hearth_trace::Method;
 use hearth_trace::ftrace::PageMerger;
 

@@ -1,15 +1,14 @@
 //! The kernel's trace events: enabling them and reading the buffers of all cores.
 
 use crate::Error;
-use crate::Host;
-use crate::host::per_cpu;
-use crate::round::{Decode, Round, now};
+use crate::round::{Decode, Round};
 use crate::tracefs::{self, Instance};
+use hearth_host::{Host, now};
 use hearth_trace::ftrace::{DamagedPage, Decoder, EVENTS, Item, Page, PageLayout, PageMerger};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Description of this kernel's events.
 pub struct Setup {
@@ -118,4 +117,9 @@ impl Decode for PageMerger {
         }
         self.merge(round.complete_to, take)
     }
+}
+
+/// File of a core's trace buffer; `cpu` is the kernel's CPU number.
+fn per_cpu(instance: &Path, cpu: u32, file: &str) -> PathBuf {
+    instance.join(format!("per_cpu/cpu{cpu}/{file}"))
 }

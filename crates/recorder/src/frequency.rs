@@ -1,17 +1,8 @@
 //! Frequencies of a model, recorded in place of the hardware's.
 
+use hearth_trace::FrequencyChange;
 use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::{Receiver, Sender, channel};
-
-/// New frequency of a core.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FrequencyChange {
-    /// CLOCK_MONOTONIC in ns.
-    pub time: u64,
-    /// The kernel's CPU number.
-    pub cpu: u32,
-    pub khz: u32,
-}
 
 /// Changes that wait for kernel events of a later time.
 pub struct ModelFrequencies {

@@ -1,5 +1,4 @@
-//! The recorder: it records how the scheduler moves a command and its children, or all threads of the system. Also the
-//! description of the [`Host`].
+//! The recorder: it records how the scheduler moves a command and its children, or all threads of the system.
 //!
 //! Buffers are polled: a reader that wakes up for each event would record itself. There are two backends:
 //!
@@ -16,9 +15,6 @@ mod command;
 mod convert;
 mod error;
 mod frequency;
-mod host;
-pub mod libbpf_log;
-pub mod rapl;
 mod round;
 mod session;
 mod signals;
@@ -27,10 +23,8 @@ mod tracefs;
 
 pub use convert::LowPriority;
 pub use error::Error;
-pub use frequency::FrequencyChange;
 pub use hearth_trace::ftrace::{Assembled, Scope};
-pub use host::Host;
-pub use session::{Recorded, RunningPolicy, Session, Stop};
+pub use session::{Recorded, Session, Stop};
 
 use hearth_trace::{Event, Trace};
 use std::process::ExitStatus;

@@ -22,11 +22,3 @@ pub trait Decode: Send {
     /// Takes a round. Passes the events up to its `complete_to`, and keeps later ones.
     fn round(&mut self, round: Round, take: &mut dyn FnMut(Item<'_>)) -> Result<(), DamagedPage>;
 }
-
-/// CLOCK_MONOTONIC in ns, the clock of all events.
-pub fn now() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is live.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}

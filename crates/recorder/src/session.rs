@@ -3,14 +3,17 @@
 use crate::backend::Backend;
 use crate::command::HeldCommand;
 use crate::convert::{Converter, LowPriority};
-use crate::frequency::{FrequencyChange, ModelFrequencies};
-use crate::rapl::{Log, Meter, in_trace};
+use crate::frequency::ModelFrequencies;
 use crate::round::{Decode, Round};
 use crate::signals::Signals;
 use crate::spool::Spool;
-use crate::{Error, Host, Options, Subject};
+use crate::{Error, Options, Subject};
+use hearth_host::Host;
+use hearth_host::rapl::{Log, Meter, in_trace};
 use hearth_trace::ftrace::{Assembled, Assembler, DamagedPage, Item, Scope};
-use hearth_trace::{Energy, Filter, Header, RecordedPolicy, Recording, Sink, Source, Time, Writer};
+use hearth_trace::{
+    Energy, Filter, FrequencyChange, Header, Recording, RunningPolicy, Sink, Source, Time, Writer,
+};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -57,17 +60,6 @@ impl Stop {
     fn stopped(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
-}
-
-/// A policy whose decisions are to be recorded.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RunningPolicy {
-    pub policy: RecordedPolicy,
-    /// Names by the numbers that decisions have.
-    pub reasons: Vec<String>,
-    pub sets: Vec<String>,
-    /// Present members of each set, as kernel CPU numbers.
-    pub members: Vec<Vec<u32>>,
 }
 
 /// Result of a recording.

@@ -53,9 +53,20 @@ impl Arena {
     }
 
     /// A parameter of the policy. The parameters are the first fields of its state.
-    pub fn param(&self, index: usize) -> *mut i64 {
+    fn param(&self, index: usize) -> *mut i64 {
         assert!(index < MAX_PARAMS);
         self.at(STATE_AT + index * 8)
+    }
+
+    pub fn read_param(&self, index: usize) -> i64 {
+        // SAFETY: the parameter is in the arena, which is mapped.
+        unsafe { ptr::read_volatile(self.param(index)) }
+    }
+
+    pub fn write_param(&self, index: usize, value: i64) {
+        // SAFETY: the parameter is in the arena, which is mapped.
+        unsafe { ptr::write_volatile(self.param(index), value) };
+        store!(self.world(), params[index], value);
     }
 
     /// The members of set number `set` of a policy with `params` parameters. The sets follow the parameters.

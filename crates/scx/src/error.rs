@@ -53,8 +53,8 @@ pub enum Error {
     #[error("{0}")]
     Ended(Box<ExitInfo>),
 
-    #[error(transparent)]
-    Recorder(#[from] hearth_recorder::Error),
+    #[error("{0}")]
+    Observer(#[from] crate::observer::Error),
     #[error(transparent)]
     Param(#[from] hearth_policy::ParamError),
 
@@ -68,8 +68,6 @@ pub enum Error {
     Topology { machine: String, why: String },
     #[error("this machine has {cores} cores; policies support at most {most}")]
     TooManyCores { cores: usize, most: usize },
-    #[error("cannot write the recording: {0}")]
-    Trace(#[from] hearth_trace::Error),
 
     #[error("no policy of Hearth runs here{}", ops.as_deref().map_or_else(String::new, |ops| format!(" ({ops} does)")))]
     NotRunning { ops: Option<String> },

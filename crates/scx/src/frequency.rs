@@ -4,8 +4,8 @@
 use crate::arena::{Arena, read, store};
 use crate::error::Error;
 use crate::layout::{CoreWord, MAX_CORES};
+use hearth_host::{Host, now};
 use hearth_machine::{Governor, Machine, Model};
-use hearth_recorder::Host;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -79,6 +79,17 @@ impl Source {
             Source::Auto if host.khz_range.1 > 0 => Source::Kernel,
             Source::Auto => Source::Unknown,
             source => source,
+        }
+    }
+
+    /// The driver of the model, if this is one.
+    ///
+    /// # Errors
+    /// As [`Driver::new`].
+    pub(crate) fn driver(&self, host: &Host) -> Result<Option<Driver>, Error> {
+        match self {
+            Source::Model { machine, governor } => Driver::new(machine, *governor, host, now()).map(Some),
+            _ => Ok(None),
         }
     }
 

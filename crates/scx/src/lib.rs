@@ -3,8 +3,8 @@
 //! [`object`] compiles a policy ([`hearth_policy::Policy`]) and the BPF runtime, which is GPL-2.0-only C in a library
 //! folder ([`library`]) and never linked into this program. [`session`] loads the object and makes it the kernel's
 //! scheduler. Both share memory ([`arena`], [`layout`]): the loader writes the machine's [`topology`] and
-//! [`frequency`] into it and reads the [`statistics`], which [`server`] serves to [`client`]. [`recording`] records a trace
-//! meanwhile. [`log`] writes the input and the effects of every handler, for the simulator to replay.
+//! [`frequency`] into it and reads the [`statistics`], which [`server`] serves to [`client`]. An [`observer`] records a
+//! trace meanwhile. [`log`] writes the input and the effects of every handler, for the simulator to replay.
 
 pub mod arena;
 pub mod cgroup;
@@ -18,9 +18,9 @@ pub mod limits;
 pub mod load;
 pub mod log;
 pub mod object;
+pub mod observer;
 pub mod profile;
 pub mod protocol;
-pub mod recording;
 pub mod requirements;
 pub mod schedule;
 pub mod server;

@@ -7,8 +7,8 @@ use crate::layout::*;
 use crate::schedule::{Boost, RealTime};
 use crate::verify::Program;
 use crate::{log, object, requirements, topology};
+use hearth_host::{Host, libbpf_log};
 use hearth_policy::Policy;
-use hearth_recorder::{Host, libbpf_log};
 use libbpf_rs::btf::types::{DataSec, Enum, Enum64, Func, MemberAttr, Struct, Var};
 use libbpf_rs::{
     Btf, Link, MapCore, MapFlags, MapImpl, MapType, Object, ObjectBuilder, OpenObject, libbpf_sys,

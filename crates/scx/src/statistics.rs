@@ -3,8 +3,8 @@
 
 use crate::arena::{Arena, read};
 use crate::layout::*;
+use hearth_host::{Host, now};
 use hearth_policy::Policy;
-use hearth_recorder::Host;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -230,14 +230,6 @@ pub fn meta() -> Value {
         (schema.name.to_owned(), Value::Object(meta))
     });
     Value::Object(all.collect())
-}
-
-/// CLOCK_MONOTONIC in ns, the clock of the policy.
-pub fn now() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid for the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 impl Statistics {

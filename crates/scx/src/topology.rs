@@ -2,7 +2,7 @@
 
 use crate::arena::{Arena, store};
 use crate::layout::*;
-use hearth_recorder::Host;
+use hearth_host::Host;
 use serde::{Deserialize, Serialize};
 
 /// A group of cores that share hardware at one level.

@@ -4,8 +4,8 @@ use crate::error::Error;
 use crate::load::{self, LoadOptions};
 use crate::object::{self, Purpose};
 use crate::requirements;
+use hearth_host::Host;
 use hearth_policy::Policy;
-use hearth_recorder::Host;
 use serde::Serialize;
 
 /// A BPF program that the kernel accepted.

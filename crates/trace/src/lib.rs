@@ -33,7 +33,10 @@ pub use hash::TraceHash;
 pub use metrics::{
     INVERSION_THRESHOLD_PERCENT, Latency, Metrics, Migrations, Residency, Summary, UNDERLOAD_INTERVAL,
 };
-pub use source::{Energy, Filter, INSTRUCTIONS, LaidOver, Method, RecordedPolicy, Recording, Source};
+pub use source::{
+    Energy, Filter, FrequencyChange, INSTRUCTIONS, LaidOver, Method, RecordedPolicy, Recording,
+    RunningPolicy, Source,
+};
 pub use store::{Error, Group, KIND_NAMES, Reader, Row, Store, Writer};
 
 /// A whole trace in memory.

@@ -116,6 +116,27 @@ pub struct RecordedPolicy {
     pub params: Vec<(String, String)>,
 }
 
+/// A policy whose decisions are to be recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunningPolicy {
+    pub policy: RecordedPolicy,
+    /// Names by the numbers that decisions have.
+    pub reasons: Vec<String>,
+    pub sets: Vec<String>,
+    /// Present members of each set, as kernel CPU numbers.
+    pub members: Vec<Vec<u32>>,
+}
+
+/// New frequency of a core, from a model in place of the hardware.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FrequencyChange {
+    /// CLOCK_MONOTONIC in ns.
+    pub time: u64,
+    /// The kernel's CPU number.
+    pub cpu: u32,
+    pub khz: u32,
+}
+
 /// Mechanism of a recording. Its name is the field `method` of a [`Recording`]; its details are fields beside it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "lowercase", from = "StoredMethod")]

@@ -3,7 +3,7 @@ use crate::failure::{Failure, HEARTH_FAILED, Outcome};
 use crate::policy::PolicyArgs;
 use crate::verbs::record::describe;
 use crate::verbs::run::{Common, tell, warn};
-use hearth_recorder::rapl::Meter;
+use hearth_host::rapl::Meter;
 use hearth_scx::{Options, Partial, Session};
 use std::ffi::OsString;
 use std::io::ErrorKind;

@@ -2,9 +2,9 @@ use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::table::{Plain, number};
 use crate::{arguments, output, progress};
-use hearth_probe::ftl::{self, Options};
-use hearth_probe::plot;
-use hearth_probe::report::{Direction, Phase, Quantiles, Report, Unit, Verdict};
+use hearth_host::ftl::{self, Options};
+use hearth_host::plot;
+use hearth_host::report::{Direction, Phase, Quantiles, Report, Unit, Verdict};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -4,10 +4,10 @@ use crate::table::Plain;
 use crate::verbs::ftl;
 use crate::{output, progress};
 use clap::Subcommand;
+use hearth_host::detect::{self, Measured, Options};
+use hearth_host::sysfs::{Files, show_list};
+use hearth_host::{Error, turbo};
 use hearth_machine::{Control, Machine, Topology};
-use hearth_probe::detect::{self, Measured, Options};
-use hearth_probe::sysfs::{Files, show_list};
-use hearth_probe::{Error, turbo};
 use std::path::{Path, PathBuf};
 
 /// Describe this machine in a machine file, or show a machine
@@ -99,7 +99,7 @@ fn measure(files: &Files, options: &Options) -> Result<Measured, Failure> {
     if together.is_none() {
         eprintln!("warning: turbo was not measured: the cores were busy, or their cycles cannot be counted");
     }
-    let options = hearth_probe::ftl::Options { core: cores.last().copied(), ..Default::default() };
+    let options = hearth_host::ftl::Options { core: cores.last().copied(), ..Default::default() };
     let report = ftl::measure(&options).map_err(|failure| failure.report()).ok();
     let warnings = report.iter().flat_map(|report| &report.warnings);
     warnings.for_each(|warning| eprintln!("warning: {warning}"));

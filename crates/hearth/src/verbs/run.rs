@@ -1,5 +1,6 @@
 use crate::arguments::{examples, time};
 use crate::failure::{Failure, Outcome};
+use crate::observer;
 use crate::output::{self, count};
 use crate::policy::PolicyArgs;
 use hearth_policy::{Assignment, Settings};
@@ -80,7 +81,7 @@ impl Common {
         Ok(Options {
             params,
             frequency: self.frequency,
-            record: self.record,
+            record: self.record.map(observer::record),
             log: self.log,
             underload: self.underload,
             cost: self.cost,

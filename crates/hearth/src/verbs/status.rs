@@ -4,7 +4,7 @@ use crate::arguments::{examples, time};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document, count};
 use crate::table::{Plain, number};
-use hearth_probe::sysfs::show_list;
+use hearth_host::sysfs::show_list;
 use hearth_scx::client::Client;
 use hearth_scx::protocol::{Info, ParamInfo};
 use hearth_scx::statistics::{Difference, SCHEMAS, Statistics};

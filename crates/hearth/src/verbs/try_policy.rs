@@ -5,7 +5,7 @@ use crate::output::{self, Document};
 use crate::policy::PolicyArgs;
 use crate::provenance::{self, quoted};
 use crate::table::{Plain, number, percent};
-use hearth_recorder::Host;
+use hearth_host::Host;
 use hearth_study::ranks::{median, saving, speedup};
 use hearth_study::statistics::Change;
 use serde::Serialize;

@@ -4,10 +4,9 @@ mod decisions;
 mod lanes;
 mod words;
 
-use crate::Host;
-use crate::libbpf_log;
-use crate::round::{Decode, Round, now};
+use crate::round::{Decode, Round};
 use hearth_base::paths::Library;
+use hearth_host::{Host, libbpf_log, now};
 use hearth_trace::ftrace::{DamagedPage, Item};
 use lanes::Lanes;
 use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct, Var};

@@ -1,10 +1,10 @@
 //! Machine files of machines that we do not have.
 
 use crate::common::{Core, Tree};
+use hearth_host::Error;
+use hearth_host::detect::{Detected, Measured, Options, cores_of_a_socket, detect, parse_cores};
+use hearth_host::turbo::Together;
 use hearth_machine::{Control, IdleState, Level, Machine, Powersave};
-use hearth_probe::Error;
-use hearth_probe::detect::{Detected, Measured, Options, cores_of_a_socket, detect, parse_cores};
-use hearth_probe::turbo::Together;
 use proptest::prelude::*;
 
 fn nothing(_: u32, _: u64) -> Option<u64> {

@@ -67,17 +67,12 @@ pub fn read(sources: &Sources<'_>, shape: &Regular, measured: &Measured) -> Freq
 impl Sources<'_> {
     /// Reads a frequency from a cpufreq file of each core; `pick` chooses among them.
     fn cpufreq(&self, file: &str, pick: fn(u32, u32) -> u32) -> Option<u32> {
-        let read = |cpu: &u32| {
-            let khz = self.files.number(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/{file}"))?;
-            PLAUSIBLE_KHZ.contains(&khz).then_some(khz)
-        };
-        self.cpus.iter().filter_map(read).reduce(pick)
+        self.files.cpufreq(self.cpus, file).filter(|khz| PLAUSIBLE_KHZ.contains(khz)).reduce(pick)
     }
 
     /// Reads a frequency from ACPI's CPPC, which uses MHz.
     fn cppc(&self, file: &str) -> Option<u32> {
-        let cpu = self.cpus.first()?;
-        let mhz: u32 = self.files.number(&format!("sys/devices/system/cpu/cpu{cpu}/acpi_cppc/{file}"))?;
+        let mhz: u32 = self.files.cpu(*self.cpus.first()?, &format!("acpi_cppc/{file}"))?;
         mhz.checked_mul(1000).filter(|khz| PLAUSIBLE_KHZ.contains(khz))
     }
 
@@ -133,10 +128,7 @@ impl Sources<'_> {
 
     /// The highest non-turbo P-state of ACPI's list. The first one denotes turbo if it is 1 MHz above the second.
     fn highest_available(&self) -> Option<u32> {
-        let cpu = self.cpus.first()?;
-        let list = self
-            .files
-            .text(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_available_frequencies"))?;
+        let list: String = self.files.cpu(*self.cpus.first()?, "cpufreq/scaling_available_frequencies")?;
         let mut all: Vec<u32> = list.split_whitespace().filter_map(|khz| khz.parse().ok()).collect();
         all.retain(|khz| PLAUSIBLE_KHZ.contains(khz));
         all.sort_unstable_by(|a, b| b.cmp(a));
@@ -186,7 +178,7 @@ impl Sources<'_> {
 
     fn powersave(&self) -> SourcedValue<Powersave> {
         let cpu = self.cpus.first().copied().unwrap_or(0);
-        let driver = self.files.text(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_driver"));
+        let driver: Option<String> = self.files.cpu(cpu, "cpufreq/scaling_driver");
         match driver.as_deref() {
             Some("intel_pstate") if control(self.processor) == Control::SpeedStep => {
                 SourcedValue::new(Powersave::Sampler, "the cpufreq driver is intel_pstate without HWP")
@@ -268,10 +260,8 @@ impl Sources<'_> {
             .cpufreq("cpuinfo_max_freq", u32::max)
             .map(|khz| SourcedValue::new(khz, "sysfs, cpufreq/cpuinfo_max_freq"));
         let cppc = || {
-            let cpu = self.cpus.first()?;
-            let perf = |file: &str| -> Option<u64> {
-                self.files.number(&format!("sys/devices/system/cpu/cpu{cpu}/acpi_cppc/{file}"))
-            };
+            let cpu = *self.cpus.first()?;
+            let perf = |file: &str| -> Option<u64> { self.files.cpu(cpu, &format!("acpi_cppc/{file}")) };
             let (highest, base) = (perf("highest_perf")?, perf("nominal_perf").filter(|&base| base > 0)?);
             let khz = plausible(u64::from(nominal).checked_mul(highest)? as f64 / base as f64)?;
             Some(SourcedValue::new(khz, "sysfs, acpi_cppc/highest_perf over nominal_perf"))

@@ -1,10 +1,10 @@
 //! On the machine on which the tests run, whatever it is: only what must hold anywhere.
 
+use hearth_host::detect::{Measured, Options, cores_of_a_socket, detect, registers};
+use hearth_host::report::{Phase, Unit, Verdict};
+use hearth_host::sysfs::Files;
+use hearth_host::{Error, Report, ftl, plot, turbo};
 use hearth_machine::Machine;
-use hearth_probe::detect::{Measured, Options, cores_of_a_socket, detect, registers};
-use hearth_probe::report::{Phase, Unit, Verdict};
-use hearth_probe::sysfs::Files;
-use hearth_probe::{Error, Report, ftl, plot, turbo};
 use std::path::Path;
 use std::time::Duration;
 

@@ -128,7 +128,7 @@ fn on_core(core: u32, times: &Times, count: u32, mut progress: impl FnMut()) -> 
         model: model(&files),
         source,
         real_time,
-        governor: files.text(&format!("sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor")),
+        governor: files.cpu(core, "cpufreq/scaling_governor"),
         times: TimesMs::from(times),
         up: Phase::up(&rounds, times),
         down: Phase::down(&rounds, times),

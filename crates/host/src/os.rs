@@ -4,6 +4,14 @@ use std::io;
 use std::mem;
 use std::time::{Duration, Instant};
 
+/// CLOCK_MONOTONIC in ns: the clock of the kernel's events and of policies.
+pub fn now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for writes.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
 /// The cores on which this thread may run, ascending.
 pub fn allowed_cores() -> Vec<u32> {
     // SAFETY: an all-zero set is a valid, empty set.

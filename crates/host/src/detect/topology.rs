@@ -22,9 +22,9 @@ struct Place {
     cpu: u32,
     socket: i64,
     /// A node that spans sockets counts as one node per socket.
-    numa: (i64, u32),
+    numa: (i64, u16),
     /// A cache that spans nodes counts as one cache per node.
-    llc: (i64, u32, u32),
+    llc: (i64, u16, u32),
     physical: u32,
 }
 
@@ -32,8 +32,8 @@ struct Place {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
     places: Vec<Place>,
-    /// Distance between two of the kernel's nodes.
-    distances: BTreeMap<(u32, u32), u8>,
+    /// Distance between two of the kernel's nodes, by their indices.
+    distances: BTreeMap<(u16, u16), u8>,
     pub notes: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ type Domains = [usize; 4];
 impl Layout {
     /// All online cores, or only those of `only`.
     pub fn read(files: &Files, only: Option<&[u32]>) -> Result<Layout, Error> {
-        let online = files.cores("sys/devices/system/cpu/online").unwrap_or_else(|| vec![0]);
+        let online = files.online_cores();
         let mut notes = Vec::new();
         let offline = files.cores("sys/devices/system/cpu/offline").unwrap_or_default();
         let present = files.cores("sys/devices/system/cpu/present").unwrap_or_default();
@@ -89,7 +89,7 @@ impl Layout {
         if cpus.iter().enumerate().any(|(i, &cpu)| i != cpu as usize) {
             notes.push(format!("cores 0 to {} are the kernel's {}", cpus.len() - 1, show_list(&cpus)));
         }
-        let nodes = nodes(files);
+        let nodes = files.numa_of_cores();
         let places = cpus.iter().map(|&cpu| place(files, cpu, &cpus, &nodes)).collect();
         Ok(Layout { places, distances: distances(files), notes })
     }
@@ -112,7 +112,7 @@ impl Layout {
         for file in ["cpu_capacity", "cpufreq/cpuinfo_max_freq"] {
             let mut kinds: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
             for cpu in self.cpus() {
-                if let Some(speed) = files.number(&format!("sys/devices/system/cpu/cpu{cpu}/{file}")) {
+                if let Some(speed) = files.cpu(cpu, file) {
                     kinds.entry(speed).or_default().push(cpu);
                 }
             }
@@ -227,7 +227,7 @@ impl Layout {
     /// The matrix of distances, in the order of the file's nodes.
     fn measure(&self, shape: &mut Regular) {
         let nodes: usize = usize::from(shape.sockets) * usize::from(shape.numa_per_socket);
-        let mut real: Vec<Option<(i64, u32)>> = vec![None; nodes];
+        let mut real: Vec<Option<(i64, u16)>> = vec![None; nodes];
         for (i, place) in self.places.iter().enumerate() {
             let node = locate(shape, shape.numbering, i)[1];
             if let Some(slot) = real.get_mut(node) {
@@ -265,7 +265,7 @@ impl Layout {
 }
 
 /// The domain of one kind that a core belongs to.
-fn key(place: &Place, kind: usize) -> (i64, u32, u32) {
+fn key(place: &Place, kind: usize) -> (i64, u16, u32) {
     match kind {
         0 => (place.socket, 0, 0),
         1 => (place.numa.0, place.numa.1, 0),
@@ -303,71 +303,27 @@ pub fn numbering_name(numbering: Numbering) -> &'static str {
     }
 }
 
-fn place(files: &Files, cpu: u32, cpus: &[u32], nodes: &BTreeMap<u32, u32>) -> Place {
-    let folder = format!("sys/devices/system/cpu/cpu{cpu}");
-    // The lowest core of a list names the domain. A list without the core itself cannot be right.
-    let first = |path: String| {
-        let list = files.cores(&path).filter(|list| list.contains(&cpu))?;
-        list.into_iter().find(|cpu| cpus.contains(cpu))
-    };
-    // Virtual machines and some boards report -1 or nothing; treat them as one package.
-    let package: Option<i64> = files.number(&format!("{folder}/topology/physical_package_id"));
-    let socket = package.unwrap_or(0).max(0);
+fn place(files: &Files, cpu: u32, cpus: &[u32], nodes: &BTreeMap<u32, u16>) -> Place {
+    // The lowest core of a domain names it.
+    let first = |cores: Vec<u32>| cores.into_iter().find(|cpu| cpus.contains(cpu));
+    // Machines that report no socket, or -1, have one.
+    let socket = files.package(cpu).unwrap_or(0).max(0);
     let numa = (socket, nodes.get(&cpu).copied().unwrap_or(0));
-    let siblings = ["core_cpus_list", "thread_siblings_list"];
-    let cluster =
-        || first(format!("{folder}/topology/cluster_cpus_list")).filter(|_| has_cluster(files, &folder));
-    let shared = last_level_cache(files, &folder).and_then(first).or_else(cluster).unwrap_or(0);
-    Place {
-        cpu,
-        socket,
-        numa,
-        llc: (numa.0, numa.1, shared),
-        physical: siblings.iter().find_map(|list| first(format!("{folder}/topology/{list}"))).unwrap_or(cpu),
-    }
+    // A core's own first level is not shared.
+    let cache = files.last_level_cache(cpu).filter(|(level, _)| *level > 1).map(|(_, cores)| cores);
+    let shared = cache.or_else(|| files.cluster(cpu)).and_then(first).unwrap_or(0);
+    let physical = first(files.siblings(cpu)).unwrap_or(cpu);
+    Place { cpu, socket, numa, llc: (numa.0, numa.1, shared), physical }
 }
 
-/// Cores of the highest-level cache, if it is more than a core's own first level.
-fn last_level_cache(files: &Files, folder: &str) -> Option<String> {
-    let levels = (0..16).map_while(|index| {
-        let level: u32 = files.number(&format!("{folder}/cache/index{index}/level"))?;
-        Some((level, index))
-    });
-    let (_, index) = levels.filter(|(level, _)| *level > 1).max()?;
-    Some(format!("{folder}/cache/index{index}/shared_cpu_list"))
-}
-
-fn has_cluster(files: &Files, folder: &str) -> bool {
-    files.number(&format!("{folder}/topology/cluster_id")).is_some_and(|id: i64| (0..65_535).contains(&id))
-}
-
-/// The node of each core.
-fn nodes(files: &Files) -> BTreeMap<u32, u32> {
-    let mut nodes = BTreeMap::new();
-    for node in online_nodes(files) {
-        let cores = files.cores(&format!("sys/devices/system/node/node{node}/cpulist")).unwrap_or_default();
-        nodes.extend(cores.into_iter().map(|cpu| (cpu, node)));
-    }
-    nodes
-}
-
-/// The kernel's maximum of nodes.
-fn online_nodes(files: &Files) -> Vec<u32> {
-    let mut nodes = files.cores("sys/devices/system/node/online").unwrap_or_default();
-    nodes.truncate(1024);
-    nodes
-}
-
-fn distances(files: &Files) -> BTreeMap<(u32, u32), u8> {
-    let nodes = online_nodes(files);
+/// Between two nodes, by their indices.
+fn distances(files: &Files) -> BTreeMap<(u16, u16), u8> {
+    let nodes = files.numa_nodes();
     let mut distances = BTreeMap::new();
-    for &node in &nodes {
+    for (index, node) in (0..).zip(&nodes) {
         let row = files.text(&format!("sys/devices/system/node/node{node}/distance")).unwrap_or_default();
-        for (&other, distance) in nodes.iter().zip(row.split_whitespace()) {
-            if let Ok(distance) = distance.parse() {
-                distances.insert((node, other), distance);
-            }
-        }
+        let row = (0..).zip(row.split_whitespace()).take(nodes.len());
+        distances.extend(row.filter_map(|(other, distance)| Some(((index, other), distance.parse().ok()?))));
     }
     distances
 }

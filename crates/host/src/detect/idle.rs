@@ -35,11 +35,11 @@ pub fn read(files: &Files, cpu: u32, nearest: &Machine) -> SourcedValue<Vec<Idle
 
 /// Reads one state. The outer `None` ends the list; the inner one marks a state to skip (disabled or polling).
 fn one(files: &Files, cpu: u32, state: u32) -> Option<Option<IdleState>> {
-    let folder = format!("sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}");
-    let name = files.text(&format!("{folder}/name"))?;
-    let off = files.text(&format!("{folder}/disable")).is_some_and(|off| off != "0");
-    let latency: Option<u32> = files.number(&format!("{folder}/latency"));
-    let residency: Option<u32> = files.number(&format!("{folder}/residency"));
+    let file = |file: &str| format!("cpuidle/state{state}/{file}");
+    let name: String = files.cpu(cpu, &file("name"))?;
+    let off = files.cpu(cpu, &file("disable")).is_some_and(|off: String| off != "0");
+    let latency: Option<u32> = files.cpu(cpu, &file("latency"));
+    let residency: Option<u32> = files.cpu(cpu, &file("residency"));
     let (Some(latency), false, false) = (latency, off, name == "POLL") else { return Some(None) };
     Some(Some(IdleState {
         counts: COUNTED.contains(&name.as_str()),

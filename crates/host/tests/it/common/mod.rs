@@ -1,6 +1,6 @@
 //! Machines as folders: `sys` and `proc` of machines that we do not have.
 
-use hearth_probe::sysfs::{Files, show_list};
+use hearth_host::sysfs::{Files, show_list};
 use std::fs;
 use tempfile::TempDir;
 

@@ -3,7 +3,7 @@
 //! Intel and AMD processors count the energy of each socket (`package-0`), of its cores (`core`), and of its memory
 //! (`dram`). The kernel shows them to root only.
 
-use crate::round::now;
+use crate::os::now;
 use hearth_trace::{Energy, EnergySampler, Time};
 use std::fs;
 use std::io::ErrorKind;
