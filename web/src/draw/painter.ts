@@ -1,5 +1,7 @@
 // One interface for drawing to the canvas and to an SVG file.
 
+import { first } from "../model/bisect";
+
 export interface TextStyle {
   size?: number;
   weight?: number;
@@ -133,13 +135,8 @@ export class CanvasPainter implements Painter {
 /** The text, shortened to the width; empty if fewer than two letters fit. */
 export function ellipsis(text: string, most: number, measure: (text: string) => number): string {
   if (measure(text) <= most) return text;
-  let [low, high] = [0, text.length];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (measure(`${text.slice(0, middle)}…`) <= most) low = middle;
-    else high = middle - 1;
-  }
-  return low >= 2 ? `${text.slice(0, low)}…` : "";
+  const letters = first(1, text.length, (n) => measure(`${text.slice(0, n)}…`) > most) - 1;
+  return letters >= 2 ? `${text.slice(0, letters)}…` : "";
 }
 
 export class SvgPainter implements Painter {
