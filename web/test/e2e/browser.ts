@@ -1,6 +1,9 @@
 // Chromium, and helpers of the tests.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, afterEach, before } from "node:test";
 import { chromium, type Browser, type Locator, type Page } from "playwright-core";
 
@@ -24,6 +27,13 @@ export function program(variable: "HEARTH" | "HEARTH_SERVE" | "HEARTH_SAMPLE"): 
   const path = process.env[variable];
   if (!path) throw new Error(`${variable} is not set; run the tests with: scripts/test web`);
   return path;
+}
+
+/** A folder that is removed after the tests of a file. */
+export function temporary(): string {
+  const folder = mkdtempSync(join(tmpdir(), "hearth-web-"));
+  after(() => rmSync(folder, { recursive: true }));
+  return folder;
 }
 
 export type Opened = Page & {

@@ -2,15 +2,14 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { start, serve, type Served } from "../../bench/serve";
 import type { Slice, TraceInfo, Why } from "../../src/data/api";
 import { AXIS, GUTTER, RIGHT } from "../../src/model/layout";
-import { browse, colours, program, ready, type Opened } from "./browser";
+import { browse, colours, program, ready, temporary, type Opened } from "./browser";
 
 const HOSTILE = `<img src=x onerror="window.hacked=1">`;
 const NAMES = ["cc1", "as", "ld", "sh", HOSTILE, '\u202egnp.exe\u0007 & <b>"bold"</b>', "x".repeat(300)];
@@ -45,7 +44,7 @@ function each<T>(of: (i: number) => T): T[] {
 }
 
 const open = browse();
-const folder = mkdtempSync(join(tmpdir(), "hearth-page-"));
+const folder = temporary();
 let viewer: Served;
 let poor: Served;
 
@@ -67,7 +66,6 @@ before(async () => {
 after(() => {
   viewer?.stop();
   poor?.stop();
-  rmSync(folder, { recursive: true });
 });
 
 async function fresh(hash = "", options: Parameters<typeof open>[1] & { server?: Served } = {}) {

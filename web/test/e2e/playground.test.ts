@@ -1,13 +1,12 @@
 // The playground with the real server. HEARTH is the path of the built command.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import type { Page } from "playwright-core";
 import { serve, type Served } from "../../bench/serve";
-import { browse, colours, program, type Opened } from "./browser";
+import { browse, colours, program, temporary, type Opened } from "./browser";
 
 /** Screenshots are written here, to be looked at. */
 const pictures = process.env.PICTURES;
@@ -25,14 +24,11 @@ policy patient extends cfs {
 `;
 
 const open = browse();
-const folder = mkdtempSync(join(tmpdir(), "hearth-playground-"));
+const folder = temporary();
 const file = join(folder, "patient.ipa");
 const servers: Served[] = [];
 
-after(() => {
-  servers.forEach((server) => server.stop());
-  rmSync(folder, { recursive: true });
-});
+after(() => servers.forEach((server) => server.stop()));
 
 /** A page for a policy, with a small machine and workload. */
 async function fresh(policy = file, dark = false): Promise<Opened> {

@@ -2,19 +2,16 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import type { Locator } from "playwright-core";
-import { browse, colours, drawn, program } from "./browser";
+import { browse, colours, drawn, program, temporary } from "./browser";
 
 const openPage = browse();
-const folder = mkdtempSync(join(tmpdir(), "hearth-report-"));
-const file = join(folder, "report.html");
+const file = join(temporary(), "report.html");
 
 before(() => writeFileSync(file, execFileSync(program("HEARTH_SAMPLE"), { maxBuffer: 64 << 20 })));
-after(() => rmSync(folder, { recursive: true }));
 
 const open = (dark = false) => openPage(`file://${file}`, { dark, height: 900 });
 const picture = (canvas: Locator) => canvas.evaluate((element: HTMLCanvasElement) => element.toDataURL());
