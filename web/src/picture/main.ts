@@ -9,7 +9,7 @@ import type { Source } from "../draw/scene";
 import { fromHash, startOf, withNamed, type View } from "../model/state";
 import { ListPainter } from "./painter";
 
-/** What crates/picture asks for. */
+/** What crates/view/src/picture asks for. */
 interface Request {
   /** The part of a viewer's address after `#`. */
   link: string;

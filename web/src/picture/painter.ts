@@ -1,4 +1,4 @@
-// A painter that lists its operations. crates/picture/src/drawing.rs reads the list.
+// A painter that lists its operations. crates/view/src/picture/drawing.rs reads the list.
 
 import { cut, type Paint, type Painter, type TextStyle } from "../draw/painter";
 import { host, type Canvas } from "./engine";

@@ -1,4 +1,4 @@
-// The data of one execution trace. crates/view/src/report/{traces,encode}.rs write it.
+// The data of one execution trace. crates/report/src/page/{traces,encode}.rs write it.
 
 import type { Fields } from "../data/api";
 import { first } from "../model/bisect";

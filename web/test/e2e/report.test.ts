@@ -1,4 +1,4 @@
-// The report as a file in Chromium. HEARTH_SAMPLE is the path of the built crates/view/examples/sample.rs.
+// The report as a file in Chromium. HEARTH_SAMPLE is the path of the built crates/report/examples/sample.rs.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
