@@ -1,6 +1,6 @@
 // node build.mjs [--to DIR]  the pages: {index.html,view.js,view.css}, playground.{html,js,css}, report.{js,css} and picture.js, by
 //                            default in web/page
-// node build.mjs --tests     tests, mock server, benchmark and pictures of the book, for Node: out/
+// node build.mjs --tests     tests, benchmark and pictures of the book, for Node: out/
 import { build } from "esbuild";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -60,7 +60,6 @@ if (tests) {
       ...below("test/e2e")
         .filter((f) => f.endsWith(".test.ts"))
         .map((f) => under("e2e", f)),
-      entry("test/mock/main.ts", "mock/main"),
       entry("bench/main.ts", "bench/main"),
       entry("pictures/main.ts", "pictures/main"),
     ],

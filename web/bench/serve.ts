@@ -1,6 +1,6 @@
-// `hearth view`, started and watched.
+// `hearth view` and other servers that print their address, started and watched.
 
-import { spawn } from "node:child_process";
+import { spawn, type SpawnOptions } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 
 export interface Served {
@@ -14,13 +14,22 @@ export interface Served {
   stop(): void;
 }
 
-export function serve(hearth: string, traces: readonly string[]): Promise<Served> {
+/** Runs `hearth view` with these traces or this policy. */
+export function serve(hearth: string, args: readonly string[], options?: SpawnOptions): Promise<Served> {
+  return start(hearth, ["view", "--no-open", ...args], options);
+}
+
+export function start(
+  program: string,
+  args: readonly string[] = [],
+  options: SpawnOptions = {},
+): Promise<Served> {
   const began = performance.now();
-  const child = spawn(hearth, ["view", "--no-open", ...traces], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "inherit"] });
   return new Promise((resolve, reject) => {
     child.on("error", reject);
-    child.on("exit", (status) => reject(new Error(`hearth view ended with ${status}`)));
-    child.stdout.setEncoding("utf8").once("data", (line: string) =>
+    child.on("exit", (status) => reject(new Error(`${program} ended with ${status}`)));
+    child.stdout!.setEncoding("utf8").once("data", (line: string) =>
       resolve({
         address: line.trim(),
         opened: performance.now() - began,

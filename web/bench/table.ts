@@ -31,65 +31,26 @@ const mib = (bytes: number) => `${(bytes / (1 << 20)).toFixed(0)} MiB`;
 
 export function table(result: Result): string {
   const { steps } = result;
-  const of = (kind: Step["kind"], field: "redraw" | "sharp") =>
-    steps.filter((step) => step.kind === kind).map((step) => step[field]);
+  // What an earlier look ahead has brought has no bytes left to come.
+  const asked = steps.filter((step) => step.bytes > 0);
+  const of = (some: readonly Step[], field: Exclude<keyof Step, "kind">) => some.map((step) => step[field]);
   const lines = result.traces.map(
     (trace) => `${trace.name}: ${trace.events.toLocaleString("en")} events, ${trace.cores} cores`,
   );
   lines.push("", "| ms | median | p95 | max | n |", "|---|--:|--:|--:|--:|");
   if (result.opened !== null) lines.push(row("opened: the address is printed", [result.opened]));
   lines.push(row("first picture", result.first), row("complete", result.complete));
-  lines.push(
-    row(
-      "redraw",
-      steps.map((step) => step.redraw),
-    ),
-  );
-  lines.push(
-    row(
-      "sharp: all in sight has come",
-      steps.map((step) => step.sharp),
-    ),
-  );
-  for (const kind of ["in", "out", "move"] as const)
-    lines.push(row(`redraw, ${kind}`, of(kind, "redraw")), row(`sharp, ${kind}`, of(kind, "sharp")));
-  lines.push(
-    row(
-      "drawing, the slowest of a step",
-      steps.map((step) => step.draw),
-    ),
-  );
-  // What an earlier look ahead has brought has no bytes left to come.
-  const asked = steps.filter((step) => step.bytes > 0);
-  lines.push(
-    row(
-      "sharp, where something had to come",
-      asked.map((step) => step.sharp),
-    ),
-  );
-  lines.push(
-    row(
-      "CPU time of the page's process",
-      asked.map((step) => step.pageCpu),
-    ),
-  );
-  if (result.server !== null)
-    lines.push(
-      row(
-        "CPU time of the server",
-        asked.map((step) => step.serverCpu),
-      ),
-    );
-  lines.push(
-    row(
-      "an answer, the slowest of a step",
-      asked.map((step) => step.answer),
-    ),
-    row(
-      "of that, the server's work",
-      asked.map((step) => step.work),
-    ),
-  );
+  lines.push(row("redraw", of(steps, "redraw")), row("sharp: all in sight has come", of(steps, "sharp")));
+  for (const kind of ["in", "out", "move"] as const) {
+    const some = steps.filter((step) => step.kind === kind);
+    lines.push(row(`redraw, ${kind}`, of(some, "redraw")), row(`sharp, ${kind}`, of(some, "sharp")));
+  }
+  lines.push(row("drawing, the slowest of a step", of(steps, "draw")));
+  lines.push(row("sharp, where something had to come", of(asked, "sharp")));
+  lines.push(row("CPU time of the page's process", of(asked, "pageCpu")));
+  if (result.server !== null) lines.push(row("CPU time of the server", of(asked, "serverCpu")));
+  lines.push(row("an answer, the slowest of a step", of(asked, "answer")));
+  lines.push(row("of that, the server's work", of(asked, "work")));
   lines.push(
     "",
     `page: ${mib(result.page)} of JavaScript and buffers after collection; its process at most ${mib(result.renderer)}`,

@@ -1,18 +1,14 @@
 // The page: it holds the view, fetches what the view needs, and draws it.
 
-import * as api from "./data/api";
-import type { NamedView, Slice, TraceInfo } from "./data/api";
+import { errorText, type NamedView, type Slice, type TraceInfo } from "./data/api";
 import { Fetches } from "./data/cache";
-import { Chunks } from "./data/chunks";
-import { States } from "./data/states";
-import { Threads } from "./data/threads";
-import { Tiles } from "./data/tiles";
 import { styleEpoch } from "./draw/cells";
 import {
   compose,
   endOf,
   fieldsOf,
   mhzOf,
+  sourcesOf,
   spanOf,
   themeOf,
   usedCores,
@@ -68,14 +64,7 @@ export class App {
   ) {
     this.context = canvas.getContext("2d", { alpha: false })!;
     this.painter = new CanvasPainter(this.context);
-    this.sources = infos.map((info, index) => ({
-      index,
-      info,
-      tiles: new Tiles(index, info),
-      chunks: new Chunks(index, info),
-      threads: new Threads(index, info.threads, () => this.redraw()),
-      states: new States(index),
-    }));
+    this.sources = sourcesOf(infos, () => this.redraw());
     this.end = endOf(this.sources);
     this.start = startOf(infos);
     this.view = { ...this.start };
@@ -284,8 +273,7 @@ export class App {
   }
 
   private failed(error: unknown): void {
-    const help = error instanceof api.ApiError && error.help ? `\n${error.help}` : "";
-    this.showMessage(`${error instanceof Error ? error.message : String(error)}${help}`);
+    this.showMessage(errorText(error));
     document.documentElement.dataset.state = "failed";
   }
 

@@ -141,6 +141,5 @@ async function start(): Promise<void> {
 
 start().catch((error: unknown) => {
   document.documentElement.dataset.state = "failed";
-  const help = error instanceof api.ApiError && error.help ? `\n${error.help}` : "";
-  tell(`${error instanceof Error ? error.message : String(error)}${help}`);
+  tell(api.errorText(error));
 });

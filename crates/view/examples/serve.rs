@@ -2,7 +2,7 @@
 //! `cargo run -p hearth-view --example serve -- [TRACE]...`
 //!
 //! `PORT` and `TOKEN` in the environment make the address one that is known in advance; `EVENTS` and
-//! `TRACES` say how much is invented.
+//! `TRACES` say how much is invented. `POOR` makes it a recording that lacks events and frequencies.
 
 use hearth_trace::tiles::Index;
 use hearth_trace::*;
@@ -18,7 +18,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     if viewed.is_empty() {
         for copy in 1..=number("TRACES", 1)? {
-            viewed.push(Viewed::in_memory(format!("demo {copy}"), demo(number("EVENTS", 2_000_000)?))?);
+            let poor = std::env::var_os("POOR").is_some();
+            let trace = demo(number("EVENTS", 2_000_000)?);
+            let trace = if poor { spoiled(trace) } else { trace };
+            let index = Index::in_memory(&trace)?;
+            viewed.push(Viewed::new(format!("demo {copy}"), Box::new(trace), index, !poor));
         }
     }
     let port = number("PORT", 0)?;
@@ -81,6 +85,15 @@ fn demo(events: usize) -> Trace {
         })
         .collect();
     Trace { header, events: machine.events }
+}
+
+/// A recording by a recorder that lost events, on a machine that does not show its frequencies.
+fn spoiled(mut trace: Trace) -> Trace {
+    trace.events.retain(|event| !matches!(event.kind, Kind::Frequency { .. }));
+    trace.header.khz_range = (0, 0);
+    trace.header.lost[3] = 68;
+    trace.header.source = Source::Recorded(Recording { inferred: 5, ..Default::default() });
+    trace
 }
 
 #[derive(Clone)]

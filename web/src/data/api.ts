@@ -192,17 +192,24 @@ export class ApiError extends Error {
   }
 }
 
-async function ask(path: string, signal?: AbortSignal): Promise<Response> {
+/** What went wrong, and below it what to do. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error instanceof ApiError && error.help ? `${error.message}\n${error.help}` : error.message;
+}
+
+/** A good answer. `restart`: what to do if there is none. */
+export async function ask(
+  path: string,
+  { signal, ...init }: Omit<RequestInit, "signal"> & { signal?: AbortSignal | undefined } = {},
+  restart = "Start it again and open the address that it prints",
+): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(path, { signal: signal ?? null });
+    response = await fetch(path, { ...init, signal: signal ?? null });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new ApiError(
-      0,
-      "the server does not answer",
-      "is `hearth view` still running? Start it again and open the address that it prints",
-    );
+    throw new ApiError(0, "the server does not answer", `is \`hearth view\` still running? ${restart}`);
   }
   if (response.ok) return response;
   const body = (await response.json().catch(() => ({}))) as { error?: unknown; help?: unknown };
@@ -211,7 +218,7 @@ async function ask(path: string, signal?: AbortSignal): Promise<Response> {
 }
 
 async function json<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return (await (await ask(path, signal)).json()) as T;
+  return (await (await ask(path, { signal })).json()) as T;
 }
 
 export const traces = () => json<TraceInfo[]>("api/traces");
@@ -349,9 +356,8 @@ export async function tile(
   fields: readonly Field[],
   signal?: AbortSignal,
 ): Promise<Fields> {
-  const response = await ask(
-    `api/traces/${trace}/tiles/${level}/${index}?fields=${fields.join(",")}`,
+  const response = await ask(`api/traces/${trace}/tiles/${level}/${index}?fields=${fields.join(",")}`, {
     signal,
-  );
+  });
   return decodeTile(await response.arrayBuffer(), fields, info.cores.length, info.sets.length);
 }

@@ -3,12 +3,11 @@
 import { Lru } from "../data/cache";
 import { FIELDS, type Field, type FieldArray, type Fields } from "../data/api";
 import type { Tile } from "../data/tiles";
-import { BINS } from "../model/levels";
+import { BINS, binWidth } from "../model/levels";
 import { css, INVERSION, OVERLOAD, pack, rgb, setColour, SPIN, type Rgb } from "../model/colour";
 import { GUTTER, bands, type Panel, type Row } from "../model/layout";
-import type { Painter } from "./painter";
 import { colourOf, fieldsFor, lowestBit, parts, raster, rowColour, type Style } from "./raster";
-import { pieces, plotWidth, xOf, type Piece, type Scene, type Source } from "./scene";
+import { pieces, plotWidth, xOf, type Drawing, type Piece, type Scene, type Source } from "./scene";
 
 const pictures = new Lru<OffscreenCanvas>(64 << 20, (canvas) => (canvas.width = 0));
 
@@ -54,14 +53,7 @@ export function rowsSeen(scene: Scene, panel: Panel, top: number): Row[] {
   return panel.rows.rows.filter((row) => y0 + row.y + row.h > top && y0 + row.y < scene.height);
 }
 
-export function drawEmptyRows(
-  p: Painter,
-  scene: Scene,
-  source: Source,
-  panel: Panel,
-  y0: number,
-  rows: readonly Row[],
-): void {
+export function drawEmptyRows({ p, scene, source, panel, y0, rows }: Drawing): void {
   const from = Math.max(GUTTER, xOf(scene, 0));
   const to = Math.min(GUTTER + plotWidth(scene), xOf(scene, source.info.duration));
   if (to <= from) return;
@@ -74,7 +66,7 @@ export function drawEmptyRows(
   for (const row of rows) p.rect(from, y0 + row.y, to - from, row.h, fill);
 }
 
-export function drawCells(p: Painter, scene: Scene, source: Source, y0: number, rows: readonly Row[]): void {
+export function drawCells({ p, scene, source, y0, rows }: Drawing): void {
   const style = scene.styles[source.index]!;
   const all = rows.length ? scene.panels[source.index]!.rows.rows : [];
   // Rows that share pixels are in one band.
@@ -95,7 +87,7 @@ export function drawCells(p: Painter, scene: Scene, source: Source, y0: number, 
 }
 
 /** All cells of a panel as one picture with the pixels of the device: without seams and smoothing. */
-export function drawWhole(p: Painter, scene: Scene, source: Source, y0: number, rows: readonly Row[]): void {
+export function drawWhole({ p, scene, source, y0, rows }: Drawing): void {
   const style = scene.styles[source.index]!;
   const fields = fieldsFor(style);
   const all = pieces(scene, source, fields).filter(({ id, tile }) => tile.level === id.level);
@@ -104,7 +96,7 @@ export function drawWhole(p: Painter, scene: Scene, source: Source, y0: number, 
   const columns = BINS * all.length;
   const pixels = raster(joined(all, fields, source), rows, scene.ratio * finer, style, columns);
   const start = all[0]!.span.from;
-  const bin = (all[0]!.tile.span.to - all[0]!.tile.span.from) / BINS;
+  const bin = binWidth(all[0]!.tile.level);
   const from = Math.max(scene.span.from, 0);
   const to = Math.min(scene.span.to, source.info.duration);
   const [x0, x1] = [xOf(scene, from), xOf(scene, to)];
@@ -183,7 +175,7 @@ function shrink(
 
 /** The bins of the drawn tile that a piece covers; fractions if a coarser tile stands in. */
 function binsOf({ span, tile }: Piece): [number, number] {
-  const width = (tile.span.to - tile.span.from) / BINS;
+  const width = binWidth(tile.level);
   const from = (span.from - tile.span.from) / width;
   const to = Math.min(BINS, (span.to - tile.span.from) / width);
   return [from, Math.max(to, from + 0.01)];
@@ -196,7 +188,7 @@ function runs(
   value: (cell: number) => number,
   run: (from: number, to: number, value: number) => void,
 ): void {
-  const width = (piece.tile.span.to - piece.tile.span.from) / BINS;
+  const width = binWidth(piece.tile.level);
   const [b0, b1] = binsOf(piece);
   const [first, last] = [Math.floor(b0), Math.ceil(b1)];
   const time = (bin: number) =>
@@ -212,7 +204,7 @@ function runs(
 }
 
 /** Core sets behind slices. */
-export function drawSets(p: Painter, scene: Scene, source: Source, y0: number, rows: readonly Row[]): void {
+export function drawSets({ p, scene, source, y0, rows }: Drawing): void {
   const { theme } = scene;
   if (source.info.sets.length === 0) return;
   for (const piece of pieces(scene, source, ["sets"])) {
@@ -239,7 +231,7 @@ export function drawSets(p: Painter, scene: Scene, source: Source, y0: number, r
 }
 
 /** Overload, inversion and spinning on top of slices. */
-export function drawMarks(p: Painter, scene: Scene, source: Source, y0: number, rows: readonly Row[]): void {
+export function drawMarks({ p, scene, source, y0, rows }: Drawing): void {
   const draw = (
     field: "overload" | "inverted" | "spin",
     least: number,
@@ -287,7 +279,7 @@ export function cellAt(
 ): number {
   for (const id of pieces(scene, source, [field])) {
     if (time < id.span.from || time >= id.span.to) continue;
-    const width = (id.tile.span.to - id.tile.span.from) / BINS;
+    const width = binWidth(id.tile.level);
     const bin = Math.min(BINS - 1, Math.floor((time - id.tile.span.from) / width));
     return id.tile.fields[field]![core * BINS + bin]!;
   }
@@ -314,7 +306,7 @@ export function stays(scene: Scene, source: Source, keyOf: (thread: number) => n
   for (const piece of pieces(scene, source, fields)) {
     const threads = piece.tile.fields.thread!;
     const values = piece.tile.fields[valueField]!;
-    const width = (piece.tile.span.to - piece.tile.span.from) / BINS;
+    const width = binWidth(piece.tile.level);
     for (let core = 0; core < source.info.cores.length; core++) {
       runs(
         piece,
@@ -353,14 +345,7 @@ export function rowsOf(
     .map(([key, { thread }]) => ({ key, label: label(key, thread) }));
 }
 
-export function drawStays(
-  p: Painter,
-  scene: Scene,
-  source: Source,
-  y0: number,
-  rows: readonly Row[],
-  all: readonly Stay[],
-): void {
+export function drawStays({ p, scene, source, y0, rows }: Drawing, all: readonly Stay[]): void {
   const style = scene.styles[source.index]!;
   const by = new Map(rows.map((row) => [row.key, row]));
   for (const stay of all) {

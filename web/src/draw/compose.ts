@@ -1,6 +1,10 @@
 // From a view to a scene, and what the scene lacks.
 
-import type { Field } from "../data/api";
+import type { Field, TraceInfo } from "../data/api";
+import { Chunks } from "../data/chunks";
+import { States } from "../data/states";
+import { Threads } from "../data/threads";
+import { Tiles } from "../data/tiles";
 import { DARK, frequency, LIGHT, type Theme } from "../model/colour";
 import { passes } from "../model/filter";
 import { AXIS, layout } from "../model/layout";
@@ -23,6 +27,18 @@ export interface Asked {
   height: number;
   ratio: number;
   figure: boolean;
+}
+
+/** The traces without data yet. `changed` is called when names of threads arrive. */
+export function sourcesOf(infos: readonly TraceInfo[], changed: () => void): Source[] {
+  return infos.map((info, index) => ({
+    index,
+    info,
+    tiles: new Tiles(index, info),
+    chunks: new Chunks(index, info),
+    threads: new Threads(index, info.threads, changed),
+    states: new States(index),
+  }));
 }
 
 export const themeOf = (dark: boolean): Theme => (dark ? DARK : LIGHT);
@@ -125,8 +141,7 @@ export function wantTile(
 ): void {
   const missing = source.tiles.missing(id, fields);
   if (missing.length === 0) return;
-  const [key, run] = source.tiles.fetch(id, missing, done);
-  wanted.set(key, run);
+  wanted.set(...source.tiles.fetch(id, missing, done));
 }
 
 /** Wants the visible tiles, those in the middle first. */
@@ -141,9 +156,7 @@ export function wantTiles(wanted: Map<string, Run>, scene: Scene, source: Source
 /** Wants the slices, and the names that the picture shows. */
 export function wantSlices(wanted: Map<string, Run>, scene: Scene, source: Source, done: () => void): void {
   for (const id of source.chunks.of(levelOf(scene, source), scene.span)) {
-    if (source.chunks.get(id)) continue;
-    const [key, run] = source.chunks.fetch(id, done);
-    wanted.set(key, run);
+    if (!source.chunks.get(id)) wanted.set(...source.chunks.fetch(id, done));
   }
   const { colour, filter } = scene.view;
   if (colour === "process" || filter.name || filter.traced !== undefined)
@@ -157,9 +170,8 @@ export function wantStates(wanted: Map<string, Run>, scene: Scene, source: Sourc
   const { selection } = scene.view;
   if (selection?.trace !== source.index) return;
   for (const id of visible(scene, source)) {
-    if (source.states.get(selection.thread, id)) continue;
-    const [key, run] = source.states.fetch(selection.thread, id, done);
-    wanted.set(key, run);
+    if (!source.states.get(selection.thread, id))
+      wanted.set(...source.states.fetch(selection.thread, id, done));
   }
 }
 

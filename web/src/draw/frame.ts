@@ -4,7 +4,7 @@ import { grouped, length, ticks } from "../model/time";
 import { AXIS, GUTTER, labelled, type Bracket, type Panel, type Row } from "../model/layout";
 import type { TraceInfo } from "../data/api";
 import type { Painter } from "./painter";
-import { plotWidth, xOf, type Frame, type Scene, type Source } from "./scene";
+import { plotWidth, xOf, type Drawing, type Frame, type Scene, type Source } from "./scene";
 
 /** The axis of time; `rows` says what the rows are. */
 export function drawAxis(p: Painter, frame: Frame, rows = ""): void {
@@ -103,14 +103,7 @@ export function drawTitle(p: Painter, scene: Scene, source: Source, panel: Panel
   p.text(x + SIGN, y, lost, { ...warn, most: scene.width - x - SIGN - 8 });
 }
 
-export function drawGutter(
-  p: Painter,
-  scene: Scene,
-  source: Source,
-  panel: Panel,
-  y0: number,
-  rows: readonly Row[],
-): void {
+export function drawGutter({ p, scene, source, panel, y0, rows }: Drawing): void {
   const byCore = scene.view.rows === "core";
   const dies = panel.rows.brackets.some((b) => b.kind === "llc");
   drawBrackets(p, scene, panel.rows.brackets, y0);

@@ -1,5 +1,7 @@
 // One interface for drawing to the canvas and to an SVG file.
 
+import { first } from "../model/bisect";
+
 export interface TextStyle {
   size?: number;
   weight?: number;
@@ -10,14 +12,20 @@ export interface TextStyle {
   mono?: boolean;
 }
 
+export interface Paint {
+  fill?: string;
+  stroke?: string;
+  width?: number;
+}
+
 export interface Painter {
   rect(x: number, y: number, w: number, h: number, fill: string): void;
   frame(x: number, y: number, w: number, h: number, stroke: string, width?: number): void;
   line(x1: number, y1: number, x2: number, y2: number, stroke: string, width?: number, dash?: number[]): void;
   /** A polygon (`fill`) or an open line (`stroke`), as x, y, x, y … */
-  shape(points: readonly number[], style: { fill?: string; stroke?: string; width?: number }): void;
+  shape(points: readonly number[], style: Paint): void;
   curve(points: readonly number[], stroke: string, width: number): void;
-  disc(x: number, y: number, r: number, style: { fill?: string; stroke?: string; width?: number }): void;
+  disc(x: number, y: number, r: number, style: Paint): void;
   text(x: number, y: number, text: string, style: TextStyle): void;
   /** Part of a picture, stretched without smoothing unless it is shrunk. */
   image(source: OffscreenCanvas, sx: number, sw: number, x: number, y: number, w: number, h: number): void;
@@ -60,14 +68,10 @@ export class CanvasPainter implements Painter {
     if (dash.length) this.c.setLineDash([]);
   }
 
-  shape(points: readonly number[], style: { fill?: string; stroke?: string; width?: number }): void {
+  shape(points: readonly number[], style: Paint): void {
     this.c.beginPath();
     for (let i = 0; i + 1 < points.length; i += 2) this.c.lineTo(points[i]!, points[i + 1]!);
-    if (style.fill) {
-      this.c.fillStyle = style.fill;
-      this.c.fill();
-    }
-    if (style.stroke) this.stroke(style.stroke, style.width ?? 1);
+    this.paint(style);
   }
 
   curve([x1, y1, x2, y2, x3, y3, x4, y4]: readonly number[], stroke: string, width: number): void {
@@ -77,18 +81,14 @@ export class CanvasPainter implements Painter {
     this.stroke(stroke, width);
   }
 
-  disc(x: number, y: number, r: number, style: { fill?: string; stroke?: string; width?: number }): void {
+  disc(x: number, y: number, r: number, style: Paint): void {
     this.c.beginPath();
     this.c.arc(x, y, r, 0, 2 * Math.PI);
-    if (style.fill) {
-      this.c.fillStyle = style.fill;
-      this.c.fill();
-    }
-    if (style.stroke) this.stroke(style.stroke, style.width ?? 1);
+    this.paint(style);
   }
 
   text(x: number, y: number, text: string, style: TextStyle): void {
-    const shown = style.most === undefined ? text : ellipsis(text, style.most, (t) => this.measure(t, style));
+    const shown = cut(this, text, style);
     if (!shown) return;
     this.c.font = font(style);
     this.c.textAlign = style.anchor === "end" ? "right" : style.anchor === "middle" ? "center" : "left";
@@ -123,6 +123,14 @@ export class CanvasPainter implements Painter {
     return width;
   }
 
+  private paint({ fill, stroke, width = 1 }: Paint): void {
+    if (fill) {
+      this.c.fillStyle = fill;
+      this.c.fill();
+    }
+    if (stroke) this.stroke(stroke, width);
+  }
+
   private stroke(stroke: string, width: number): void {
     this.c.strokeStyle = stroke;
     this.c.lineWidth = width;
@@ -130,16 +138,16 @@ export class CanvasPainter implements Painter {
   }
 }
 
+/** The text as its style cuts it. */
+export function cut(p: Pick<Painter, "measure">, text: string, style: TextStyle): string {
+  return style.most === undefined ? text : ellipsis(text, style.most, (t) => p.measure(t, style));
+}
+
 /** The text, shortened to the width; empty if fewer than two letters fit. */
 export function ellipsis(text: string, most: number, measure: (text: string) => number): string {
   if (measure(text) <= most) return text;
-  let [low, high] = [0, text.length];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (measure(`${text.slice(0, middle)}…`) <= most) low = middle;
-    else high = middle - 1;
-  }
-  return low >= 2 ? `${text.slice(0, low)}…` : "";
+  const letters = first(1, text.length, (n) => measure(`${text.slice(0, n)}…`) > most) - 1;
+  return letters >= 2 ? `${text.slice(0, letters)}…` : "";
 }
 
 export class SvgPainter implements Painter {
@@ -173,7 +181,7 @@ export class SvgPainter implements Painter {
     );
   }
 
-  shape(points: readonly number[], style: { fill?: string; stroke?: string; width?: number }): void {
+  shape(points: readonly number[], style: Paint): void {
     const tag = style.fill ? "polygon" : "polyline";
     this.out.push(`<${tag} points="${points.map(n).join(" ")}" ${paint(style)}/>`);
   }
@@ -183,12 +191,12 @@ export class SvgPainter implements Painter {
     this.out.push(`<path d="${path}" fill="none" stroke="${stroke}" stroke-width="${n(width)}"/>`);
   }
 
-  disc(x: number, y: number, r: number, style: { fill?: string; stroke?: string; width?: number }): void {
+  disc(x: number, y: number, r: number, style: Paint): void {
     this.out.push(`<circle cx="${n(x)}" cy="${n(y)}" r="${n(r)}" ${paint(style)}/>`);
   }
 
   text(x: number, y: number, text: string, style: TextStyle): void {
-    const shown = style.most === undefined ? text : ellipsis(text, style.most, (t) => this.measure(t, style));
+    const shown = cut(this, text, style);
     if (!shown) return;
     const weight = style.weight ? ` font-weight="${style.weight}"` : "";
     this.out.push(
@@ -234,7 +242,7 @@ function n(value: number): string {
   return String(Math.round(value * 100) / 100);
 }
 
-function paint(style: { fill?: string; stroke?: string; width?: number }): string {
+function paint(style: Paint): string {
   const stroke = style.stroke ? ` stroke="${style.stroke}" stroke-width="${n(style.width ?? 1)}"` : "";
   return `fill="${style.fill ?? "none"}"${stroke}`;
 }

@@ -1,7 +1,8 @@
 // The whole picture, from a scene.
 
-import { AXIS, GUTTER, type Panel, type Row } from "../model/layout";
+import { AXIS, GUTTER } from "../model/layout";
 import { hashName } from "../model/colour";
+import type { Span } from "../model/levels";
 import {
   drawCells,
   drawEmptyRows,
@@ -15,7 +16,7 @@ import {
 import { drawArea, drawAxis, drawEnd, drawGrid, drawGutter, drawTitle } from "./frame";
 import type { Rows } from "../model/state";
 import type { Painter } from "./painter";
-import { levelOf, plotWidth, slicesHere, xOf, type Scene, type Source } from "./scene";
+import { levelOf, plotWidth, slicesHere, xOf, type Drawing, type Scene, type Source } from "./scene";
 import { drawArrows, drawGlyphs, drawSlices, shownSlices, type RowOf } from "./slices";
 import { drawStrips, stripData } from "./strips";
 import { drawTrack } from "./track";
@@ -35,19 +36,21 @@ export function drawPicture(p: Painter, scene: Scene): void {
   const strips = stripData(scene);
   p.clip(0, AXIS, scene.width, scene.height - AXIS, () => {
     for (const panel of scene.panels) {
-      const y0 = AXIS + panel.y - scene.view.scroll;
-      if (y0 > scene.height || y0 + panel.height < AXIS) continue;
+      const top = AXIS + panel.y - scene.view.scroll;
+      if (top > scene.height || top + panel.height < AXIS) continue;
       const source = scene.sources[panel.trace]!;
-      if (panel.trace > 0) p.line(0, y0 - 4.5, scene.width, y0 - 4.5, theme.line);
-      const rows = rowsSeen(scene, panel, AXIS);
-      drawGutter(p, scene, source, panel, y0 + panel.rowsY, rows);
+      if (panel.trace > 0) p.line(0, top - 4.5, scene.width, top - 4.5, theme.line);
+      const y0 = top + panel.rowsY;
+      const drawing = { p, scene, source, panel, top, y0, rows: rowsSeen(scene, panel, AXIS) };
+      const below = panel.height - panel.rowsY - 14;
+      drawGutter(drawing);
       p.clip(GUTTER, AXIS, plotWidth(scene), scene.height - AXIS, () => {
-        drawRows(p, scene, source, panel, y0 + panel.rowsY, rows);
-        drawGrid(p, scene, y0 + panel.rowsY, panel.height - panel.rowsY - 14);
+        drawRows(drawing);
+        drawGrid(p, scene, y0, below);
       });
-      drawTrack(p, scene, source, panel, y0);
-      drawStrips(p, scene, source, panel, y0, strips);
-      drawEnd(p, scene, source.info.duration, y0 + panel.rowsY, panel.height - panel.rowsY - 14);
+      drawTrack(drawing);
+      drawStrips(drawing, strips);
+      drawEnd(p, scene, source.info.duration, y0, below);
     }
     drawArea(p, scene);
     for (const panel of scene.panels)
@@ -57,16 +60,10 @@ export function drawPicture(p: Painter, scene: Scene): void {
   if (scene.view.area) p.clip(0, 0, scene.width, AXIS, () => drawArea(p, scene));
 }
 
-function drawRows(
-  p: Painter,
-  scene: Scene,
-  source: Source,
-  panel: Panel,
-  y0: number,
-  rows: readonly Row[],
-): void {
+function drawRows(drawing: Drawing): void {
+  const { p, scene, source, rows } = drawing;
   if (rows.length === 0) return;
-  drawEmptyRows(p, scene, source, panel, y0, rows);
+  drawEmptyRows(drawing);
   const byCore = scene.view.rows === "core";
   const by = new Map(rows.map((row) => [row.key, row]));
   const key = keyOf(scene, source);
@@ -75,38 +72,31 @@ function drawRows(
   const whole =
     chunks.length > 0 && chunks.length === source.chunks.of(levelOf(scene, source), scene.span).length;
   if (!whole) {
-    if (byCore) (scene.figure ? drawWhole : drawCells)(p, scene, source, y0, rows);
-    else drawStays(p, scene, source, y0, rows, stays(scene, source, key));
+    if (byCore) (scene.figure ? drawWhole : drawCells)(drawing);
+    else drawStays(drawing, stays(scene, source, key));
   }
   if (chunks.length === 0) return;
   const shown = shownSlices(scene, chunks);
   const inside = () => {
-    if (!whole) for (const chunk of chunks) drawEmptyPiece(p, scene, source, panel, y0, rows, chunk.span);
-    if (byCore) drawSets(p, scene, source, y0, rows);
-    drawSlices(p, scene, source, y0, rowOf, shown);
-    if (byCore) drawMarks(p, scene, source, y0, rows);
+    if (!whole) for (const chunk of chunks) drawEmptyPiece(drawing, chunk.span);
+    if (byCore) drawSets(drawing);
+    drawSlices(drawing, rowOf, shown);
+    if (byCore) drawMarks(drawing);
   };
   // A dense chunk may lie between loaded ones, so each is drawn separately.
   if (whole) inside();
   else
     for (const { span } of chunks)
       p.clip(xOf(scene, span.from), AXIS, xOf(scene, span.to) - xOf(scene, span.from), scene.height, inside);
-  drawGlyphs(p, scene, y0, source, rowOf, shown.marks);
-  drawArrows(p, scene, source, y0, rowOf, shown.slices);
+  drawGlyphs(drawing, rowOf, shown.marks);
+  drawArrows(drawing, rowOf, shown.slices);
 }
 
-function drawEmptyPiece(
-  p: Painter,
-  scene: Scene,
-  source: Source,
-  panel: Panel,
-  y0: number,
-  rows: readonly Row[],
-  span: { from: number; to: number },
-): void {
+function drawEmptyPiece(drawing: Drawing, span: Span): void {
+  const { p, scene, panel, y0 } = drawing;
   const x = xOf(scene, span.from);
   p.clip(x, AXIS, xOf(scene, span.to) - x, scene.height, () => {
     p.rect(x, y0, xOf(scene, span.to) - x, panel.rows.height, scene.theme.paper);
-    drawEmptyRows(p, scene, source, panel, y0, rows);
+    drawEmptyRows(drawing);
   });
 }

@@ -7,9 +7,10 @@ import type { Threads } from "../data/threads";
 import type { Tile, Tiles } from "../data/tiles";
 import type { Field } from "../data/api";
 import type { Theme } from "../model/colour";
-import { GUTTER, RIGHT, type Panel } from "../model/layout";
-import { levelFor, tilesOf, type Span, type TileId } from "../model/levels";
+import { GUTTER, RIGHT, type Panel, type Row } from "../model/layout";
+import { levelFor, tilesOf, tileSpan, type Span, type TileId } from "../model/levels";
 import type { View } from "../model/state";
+import type { Painter } from "./painter";
 import type { Style } from "./raster";
 
 export interface Source {
@@ -42,6 +43,19 @@ export interface Scene extends Frame {
   styles: readonly Style[];
   /** A figure: a file for paper or slides. Nobody scrolls or zooms it, so it shows all rows. */
   figure: boolean;
+}
+
+/** A panel in the picture. */
+export interface Drawing {
+  p: Painter;
+  scene: Scene;
+  source: Source;
+  panel: Panel;
+  /** Where the panel begins, and where its rows do. */
+  top: number;
+  y0: number;
+  /** The rows in sight. */
+  rows: readonly Row[];
 }
 
 export const plotWidth = (frame: { width: number }): number => Math.max(1, frame.width - GUTTER - RIGHT);
@@ -83,15 +97,8 @@ export interface Piece {
 export function pieces(scene: Scene, source: Source, fields: readonly Field[]): Piece[] {
   return visible(scene, source).flatMap((id) => {
     const tile = source.tiles.standIn(id, fields);
-    if (!tile) return [];
-    const width = 2 ** (18 + 2 * id.level);
-    return [
-      {
-        id,
-        span: { from: id.index * width, to: Math.min((id.index + 1) * width, source.info.duration) },
-        tile,
-      },
-    ];
+    const { from, to } = tileSpan(id);
+    return tile ? [{ id, span: { from, to: Math.min(to, source.info.duration) }, tile }] : [];
   });
 }
 

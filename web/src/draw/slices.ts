@@ -8,7 +8,7 @@ import type { Mark } from "../model/state";
 import { cellAt } from "./cells";
 import type { Painter } from "./painter";
 import { colourOf, parts } from "./raster";
-import { plotWidth, xOf, type Scene, type Source } from "./scene";
+import { plotWidth, xOf, type Drawing, type Scene, type Source } from "./scene";
 
 /** Least mean distance of the signs in a row, in pixels. Denser rows have no signs. */
 const PIXELS_EACH = 16;
@@ -49,14 +49,7 @@ export function sliceColour(scene: Scene, source: Source, slice: Slice): Rgb {
   }
 }
 
-export function drawSlices(
-  p: Painter,
-  scene: Scene,
-  source: Source,
-  y0: number,
-  rowOf: RowOf,
-  { slices, marks }: Shown,
-): void {
+export function drawSlices({ p, scene, source, y0 }: Drawing, rowOf: RowOf, { slices, marks }: Shown): void {
   // Names avoid the signs in the middle of a row.
   const signs = new Map(
     [...signsOf(scene, source, rowOf, marks)].map(([row, list]) => [
@@ -149,10 +142,7 @@ function signsOf(
 }
 
 export function drawGlyphs(
-  p: Painter,
-  scene: Scene,
-  y0: number,
-  source: Source,
+  { p, scene, source, y0 }: Drawing,
   rowOf: RowOf,
   marks: readonly EventMark[],
 ): void {
@@ -214,14 +204,7 @@ export function glyph(
 // ---- wake-ups -----------------------------------------------------------------------------------
 
 /** Arrows from wakers to the selected thread, and from its selected slice to threads that it woke. */
-export function drawArrows(
-  p: Painter,
-  scene: Scene,
-  source: Source,
-  y0: number,
-  rowOf: RowOf,
-  slices: readonly Slice[],
-): void {
+export function drawArrows({ p, scene, source, y0 }: Drawing, rowOf: RowOf, slices: readonly Slice[]): void {
   const selected = scene.view.selection;
   if (!selected || selected.trace !== source.index) return;
   let drawn = 0;

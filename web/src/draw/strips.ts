@@ -2,13 +2,13 @@
 
 import type { Field } from "../data/api";
 import { watts } from "../model/energy";
-import { BINS } from "../model/levels";
+import { BINS, binWidth } from "../model/levels";
 import { niceStep } from "../model/time";
 import { css, setColour } from "../model/colour";
-import { GUTTER, type Panel } from "../model/layout";
+import { GUTTER } from "../model/layout";
 import type { Strip } from "../model/state";
 import type { Painter } from "./painter";
-import { pieces, plotWidth, xOf, type Frame, type Scene, type Source } from "./scene";
+import { pieces, plotWidth, xOf, type Drawing, type Frame, type Scene, type Source } from "./scene";
 
 const FIELD: Record<Exclude<Strip, "power">, Field> = {
   underload: "underload",
@@ -33,16 +33,16 @@ function columns(scene: Scene, source: Source, strip: keyof typeof FIELD, set: n
   const field = FIELD[strip];
   for (const { tile, span } of pieces(scene, source, [field])) {
     const values = tile.fields[field]!;
-    const binWidth = (tile.span.to - tile.span.from) / BINS;
+    const bin = binWidth(tile.level);
     const first = Math.max(0, Math.floor(xOf(scene, Math.max(span.from, scene.span.from)) - GUTTER));
     const last = Math.min(width, Math.ceil(xOf(scene, Math.min(span.to, scene.span.to)) - GUTTER));
-    const perPixel = (scene.span.to - scene.span.from) / plotWidth(scene) / binWidth;
+    const perPixel = (scene.span.to - scene.span.from) / plotWidth(scene) / bin;
     for (let x = first; x < last; x++) {
-      const at = (scene.span.from - tile.span.from) / binWidth + x * perPixel;
+      const at = (scene.span.from - tile.span.from) / bin + x * perPixel;
       const from = Math.max(0, Math.floor(at));
       const to = Math.min(BINS, Math.max(from + 1, Math.floor(at + perPixel)));
       let most = Number.isNaN(out[x]!) ? -1 : out[x]!;
-      for (let bin = from; bin < to; bin++) most = Math.max(most, values[set * BINS + bin]!);
+      for (let b = from; b < to; b++) most = Math.max(most, values[set * BINS + b]!);
       if (most >= 0) out[x] = most;
     }
   }
@@ -93,14 +93,7 @@ export function niceTop(most: number): number {
   return Math.ceil(most / step - 1e-6) * step;
 }
 
-export function drawStrips(
-  p: Painter,
-  scene: Scene,
-  source: Source,
-  panel: Panel,
-  y0: number,
-  data: StripData,
-): void {
+export function drawStrips({ p, scene, source, panel, top: y0 }: Drawing, data: StripData): void {
   const { theme } = scene;
   for (const { strip, y, h } of panel.strips) {
     const [top, bottom] = [y0 + y, y0 + y + h];

@@ -1,10 +1,9 @@
 // The track of the selected thread: when it ran, was ready, and was blocked.
 
 import { css, mix, rgb } from "../model/colour";
-import { GUTTER, type Panel } from "../model/layout";
+import { GUTTER } from "../model/layout";
 import { BINS } from "../model/levels";
-import type { Painter } from "./painter";
-import { plotWidth, visible, xOf, type Scene, type Source } from "./scene";
+import { plotWidth, visible, xOf, type Drawing, type Scene, type Source } from "./scene";
 import { bars } from "./strips";
 
 export interface Track {
@@ -53,7 +52,7 @@ export function trackColours(scene: Pick<Scene, "theme">): { running: string; re
   return { running: theme.accent, ready: css(mix(rgb(theme.paper), rgb(theme.ink), 0.38)) };
 }
 
-export function drawTrack(p: Painter, scene: Scene, source: Source, panel: Panel, y0: number): void {
+export function drawTrack({ p, scene, source, panel, top: y0 }: Drawing): void {
   const { selection } = scene.view;
   if (!panel.track || !selection) return;
   const { theme } = scene;

@@ -1,6 +1,7 @@
 // The layout of the canvas in CSS pixels. Each trace has a panel with a title, rows, and strips.
 
 import type { Core, TraceInfo } from "../data/api";
+import { first } from "./bisect";
 import type { Group, Height, Strip } from "./state";
 
 export const GUTTER = 96;
@@ -299,17 +300,10 @@ export function labelled(rows: readonly Row[], lineHeight = 11): Row[] {
   return rows.filter((_, i) => i % step === 0);
 }
 
-/** The row at a height, by bisection. */
+/** The row at a height. */
 export function rowAt(rows: readonly Row[], y: number): Row | null {
-  let [low, high] = [0, rows.length - 1];
-  while (low <= high) {
-    const middle = (low + high) >> 1;
-    const row = rows[middle]!;
-    if (y < row.y) high = middle - 1;
-    else if (y >= row.y + row.h) low = middle + 1;
-    else return row;
-  }
-  return null;
+  const row = rows[first(0, rows.length, (i) => y < rows[i]!.y + rows[i]!.h)];
+  return row && y >= row.y ? row : null;
 }
 
 /** Runs of rows of at most `most` pixels. Each is rasterised at once. */

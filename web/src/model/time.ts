@@ -1,6 +1,6 @@
 // The time axis: ticks, and times as text.
 
-const UNITS: [number, string][] = [
+export const UNITS: [number, string][] = [
   [1e9, "s"],
   [1e6, "ms"],
   [1e3, "µs"],

@@ -1,6 +1,6 @@
 // What the drawing code uses of a browser, for an engine that has none of it.
 
-/** The functions of the program that runs the engine (crates/picture/src/engine.rs). */
+/** The functions of the program that runs the engine (crates/view/src/picture/engine.rs). */
 export interface Host {
   /** Answers a request to the viewer's API: status, and JSON as text or the bytes of a tile. */
   get(path: string): [number, string | ArrayBuffer];

@@ -2,18 +2,14 @@
 
 import { host, type Canvas } from "./engine";
 import * as api from "../data/api";
-import { Chunks } from "../data/chunks";
-import { States } from "../data/states";
-import { Threads } from "../data/threads";
-import { Tiles } from "../data/tiles";
-import { complete, endOf, themeOf } from "../draw/compose";
+import { complete, endOf, sourcesOf, themeOf } from "../draw/compose";
 import { drawFigure, figure } from "../draw/figure";
 import { SvgPainter } from "../draw/painter";
 import type { Source } from "../draw/scene";
 import { fromHash, startOf, withNamed, type View } from "../model/state";
 import { ListPainter } from "./painter";
 
-/** What crates/picture asks for. */
+/** What crates/view/src/picture asks for. */
 interface Request {
   /** The part of a viewer's address after `#`. */
   link: string;
@@ -40,14 +36,7 @@ interface Answer {
 
 async function picture(text: string): Promise<string> {
   const request = JSON.parse(text) as Request;
-  const sources = (await api.traces()).map((info, index): Source => ({
-    index,
-    info,
-    tiles: new Tiles(index, info),
-    chunks: new Chunks(index, info),
-    threads: new Threads(index, info.threads, () => {}),
-    states: new States(index),
-  }));
+  const sources = sourcesOf(await api.traces(), () => {});
   const view = await viewOf(request, sources);
   const { width, height, ratio } = request;
   const asked = { view, sources, theme: themeOf(view.theme === "dark"), width, ratio };

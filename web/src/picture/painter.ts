@@ -1,13 +1,7 @@
-// A painter that lists its operations. crates/picture/src/drawing.rs reads the list.
+// A painter that lists its operations. crates/view/src/picture/drawing.rs reads the list.
 
-import { ellipsis, type Painter, type TextStyle } from "../draw/painter";
+import { cut, type Paint, type Painter, type TextStyle } from "../draw/painter";
 import { host, type Canvas } from "./engine";
-
-interface Paint {
-  fill?: string | undefined;
-  stroke?: string | undefined;
-  width?: number | undefined;
-}
 
 export class ListPainter implements Painter {
   readonly list: object[] = [];
@@ -38,7 +32,7 @@ export class ListPainter implements Painter {
   }
 
   text(x: number, y: number, text: string, style: TextStyle): void {
-    const shown = style.most === undefined ? text : ellipsis(text, style.most, (t) => this.measure(t, style));
+    const shown = cut(this, text, style);
     if (!shown) return;
     const share = style.anchor === "end" ? 1 : style.anchor === "middle" ? 0.5 : 0;
     const { size = 11, weight = 400, fill } = style;

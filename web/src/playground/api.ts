@@ -1,6 +1,6 @@
 // The requests of the playground. Addresses are relative: the page's URL holds the token.
 
-import { ApiError } from "../data/api";
+import { ask as request } from "../data/api";
 
 export interface Playground {
   name: string;
@@ -134,24 +134,10 @@ export interface Saved {
 const page = crypto.randomUUID();
 
 async function ask<T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-  let response: Response;
-  try {
-    const send = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-    const headers = { "content-type": "application/json" };
-    response = await fetch(path, { ...send, headers, signal: signal ?? null });
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    const help =
-      "is `hearth view` still running? Save your text elsewhere, start it again and open its address";
-    throw new ApiError(0, "the server does not answer", help);
-  }
-  const answer = (await response.json().catch((error) => {
-    // Only an error may be without its text; a good answer that ends early is none (the page may have aborted it).
-    if (response.ok) throw error;
-    return {};
-  })) as T & { error?: string; help?: string };
-  if (response.ok) return answer;
-  throw new ApiError(response.status, answer.error ?? `status ${response.status}`, answer.help ?? "");
+  const send = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  const headers = { "content-type": "application/json" };
+  const restart = "Save your text elsewhere, start it again and open its address";
+  return (await (await request(path, { ...send, headers, signal }, restart)).json()) as T;
 }
 
 export const playground = () => ask<Playground>("api/playground");

@@ -1,6 +1,6 @@
 // The playground: a policy's text beside its simulation and its verdict.
 
-import { ApiError } from "../data/api";
+import { errorText as why } from "../data/api";
 import { button, byId, el } from "../ui/dom";
 import * as api from "./api";
 import type { Checked, Params, Playground, Setting } from "./api";
@@ -13,11 +13,6 @@ import { proof, verdict } from "./verdict";
 
 /** The text is compiled after this many ms without a key, and simulated when it is sound. */
 const PAUSE = 250;
-
-const why = (error: unknown): string => {
-  if (!(error instanceof Error)) return String(error);
-  return error instanceof ApiError && error.help ? `${error.message}\n${error.help}` : error.message;
-};
 
 class Page {
   private setting: Setting;

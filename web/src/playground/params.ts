@@ -1,25 +1,20 @@
 // Sliders for the policy's parameters, within their bounds.
 
+import { UNITS } from "../model/time";
 import { el } from "../ui/dom";
 import type { Param, Params } from "./api";
 import { digits } from "./numbers";
 
-const TIMES = [
-  [1e9, "s"],
-  [1e6, "ms"],
-  [1e3, "µs"],
-  [1, "ns"],
-] as const;
-const FREQUENCIES = [
+const FREQUENCIES: typeof UNITS = [
   [1e6, "GHz"],
   [1e3, "MHz"],
   [1, "kHz"],
-] as const;
+];
 
 /** A value as people write it. */
 export function shown(value: number, unit: Param["unit"]): string {
   if (unit === "bool") return value ? "true" : "false";
-  const scale = unit === "time" ? TIMES : unit === "frequency" ? FREQUENCIES : null;
+  const scale = unit === "time" ? UNITS : unit === "frequency" ? FREQUENCIES : null;
   if (!scale) return String(value);
   const [factor, name] = scale.find(([factor]) => Math.abs(value) >= factor) ?? scale[scale.length - 1]!;
   return `${Number(digits(value / factor))} ${name}`;

@@ -1,6 +1,7 @@
-// The data of one execution trace. crates/view/src/report/{traces,encode}.rs write it.
+// The data of one execution trace. crates/report/src/page/{traces,encode}.rs write it.
 
 import type { Fields } from "../data/api";
+import { first } from "../model/bisect";
 import { frequency, UNKNOWN, type Rgb } from "../model/colour";
 import type { Span } from "../model/levels";
 
@@ -98,13 +99,7 @@ export function decode(data: TraceData): Decoded {
 
 /** The index of the first busy time that ends after `time`. */
 export function find(lane: Lane, time: number): number {
-  let [low, high] = [0, lane.to.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (lane.to[middle]! > time) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+  return first(0, lane.to.length, (i) => lane.to[i]! > time);
 }
 
 /** Load and mean frequency in `columns` columns of a span, as the fields of a tile. */

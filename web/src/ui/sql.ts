@@ -130,9 +130,8 @@ export class Sql {
       this.element.dataset.state = "ready";
     } catch (error) {
       if (signal.aborted) return;
-      const help = error instanceof api.ApiError ? `\n${error.help}` : "";
       this.said.className = "wrong";
-      this.said.textContent = `${error instanceof Error ? error.message : String(error)}${help}`;
+      this.said.textContent = api.errorText(error);
       this.answer.replaceChildren();
       this.element.dataset.state = "failed";
     }

@@ -1,7 +1,17 @@
 // The toolbar.
 
 import type { App } from "../app";
-import { COLOURS, GROUPS, HEIGHTS, MARKS, ROWS, STRIPS, withNamed, type View } from "../model/state";
+import {
+  COLOURS,
+  GROUPS,
+  HEIGHTS,
+  MARKS,
+  ROWS,
+  STRIPS,
+  withNamed,
+  type Rows,
+  type View,
+} from "../model/state";
 import { NAME } from "../draw/strips";
 import { length } from "../model/time";
 import { button, byId, el } from "./dom";
@@ -39,22 +49,6 @@ const GROUP_NAME: Record<string, string> = {
 const HEIGHT_NAME: Record<string, string> = { fit: "fit window" };
 const ROW_NAME: Record<string, string> = { core: "cores", thread: "threads", process: "programs" };
 
-function select<T extends string>(
-  id: string,
-  label: string,
-  all: readonly T[],
-  names: Record<string, string>,
-  get: (view: View) => T,
-  set: (value: T) => void,
-): [HTMLElement, (view: View) => void] {
-  const box = el("select", { id }, ...all.map((one) => el("option", { value: one }, names[one] ?? one)));
-  box.addEventListener("change", () => {
-    set(box.value as T);
-    box.blur();
-  });
-  return [el("label", { for: id }, label, box), (view) => (box.value = get(view))];
-}
-
 function menu(name: string, title: string, ...inside: Node[]): HTMLDetailsElement {
   const details = el("details", {}, el("summary", { title }, name), el("div", { class: "menu" }, ...inside));
   document.addEventListener("pointerdown", (event) => {
@@ -72,22 +66,39 @@ function menu(name: string, title: string, ...inside: Node[]): HTMLDetailsElemen
 export function toolbar(app: App, actions: Actions, search: HTMLElement): void {
   const bar = byId("bar");
   const syncs: ((view: View) => void)[] = [];
-  const add = ([node, sync]: [HTMLElement, (view: View) => void]): HTMLElement => {
-    syncs.push(sync);
-    return node;
-  };
-  const checks = <T extends string>(
-    all: readonly T[],
+  /** A list to choose a value of the view from. */
+  const choice = (
+    key: "named" | "colour" | "rows" | "height",
+    label: string,
+    all: readonly string[],
     names: Record<string, string>,
-    get: (view: View) => T[],
-    set: (some: T[]) => void,
+    set = (value: string) => app.change({ [key]: value }),
+  ): HTMLElement => {
+    const box = el(
+      "select",
+      { id: key },
+      ...all.map((one) => el("option", { value: one }, names[one] ?? one)),
+    );
+    box.addEventListener("change", () => {
+      set(box.value);
+      box.blur();
+    });
+    syncs.push((view) => (box.value = view[key] ?? ""));
+    return el("label", { for: key }, label, box);
+  };
+  /** Boxes to check for a list of the view. */
+  const checks = (
+    key: "group" | "marks" | "strips",
+    all: readonly string[],
+    names: Record<string, string>,
   ): HTMLElement[] =>
     all.map((one) => {
       const box = el("input", { type: "checkbox", "data-check": one });
+      const has = (view: View, other: string) => (view[key] as string[]).includes(other);
       box.addEventListener("change", () =>
-        set(all.filter((other) => (other === one ? box.checked : get(app.view).includes(other)))),
+        app.change({ [key]: all.filter((other) => (other === one ? box.checked : has(app.view, other))) }),
       );
-      syncs.push((view) => (box.checked = get(view).includes(one)));
+      syncs.push((view) => (box.checked = has(view, one)));
       return el("label", {}, box, names[one] ?? one);
     });
 
@@ -121,26 +132,11 @@ export function toolbar(app: App, actions: Actions, search: HTMLElement): void {
     "Parts of the picture",
     el("b", {}, "Rows"),
     el("label", {}, unused, "unused cores"),
-    ...checks(
-      GROUPS,
-      GROUP_NAME,
-      (v) => v.group,
-      (group) => app.change({ group }),
-    ),
+    ...checks("group", GROUPS, GROUP_NAME),
     el("b", {}, "Marks"),
-    ...checks(
-      MARKS,
-      MARK_NAME,
-      (v) => v.marks,
-      (marks) => app.change({ marks }),
-    ),
+    ...checks("marks", MARKS, MARK_NAME),
     el("b", {}, "Strips"),
-    ...checks(
-      STRIPS,
-      { ...NAME, sets: "core sets (nests)" },
-      (v) => v.strips,
-      (strips) => app.change({ strips }),
-    ),
+    ...checks("strips", STRIPS, { ...NAME, sets: "core sets (nests)" }),
   );
   const only = menu("Only", "Filter of threads", el("label", {}, traced, "threads of the command"), name);
   const { find } = actions;
@@ -180,18 +176,6 @@ export function toolbar(app: App, actions: Actions, search: HTMLElement): void {
   );
   save.classList.add("right");
 
-  const named = app.named.length
-    ? add(
-        select(
-          "named",
-          "View",
-          ["", ...app.named.map((v) => v.name)],
-          { "": "—" },
-          (view) => view.named ?? "",
-          (chosen) => apply(app, chosen),
-        ),
-      )
-    : null;
   const theme = button("", "", () => app.change({ theme: app.theme.dark ? "light" : "dark" }), {
     class: "quiet",
     id: "theme",
@@ -202,39 +186,15 @@ export function toolbar(app: App, actions: Actions, search: HTMLElement): void {
     theme.setAttribute("aria-label", theme.title);
   });
 
+  const names = app.named.map((view) => view.name);
   bar.append(
     el("span", { class: "name" }, el("i", { "aria-hidden": "true" }), "Hearth"),
-    ...(named ? [named] : []),
-    add(
-      select(
-        "colour",
-        "Colour",
-        COLOURS,
-        COLOUR_NAME,
-        (v) => v.colour,
-        (colour) => app.change({ colour }),
-      ),
-    ),
-    add(
-      select(
-        "rows",
-        "Rows",
-        ROWS,
-        ROW_NAME,
-        (v) => v.rows,
-        (rows) => app.change({ rows, scroll: 0 }),
-      ),
-    ),
-    add(
-      select(
-        "height",
-        "Height",
-        HEIGHTS,
-        HEIGHT_NAME,
-        (v) => v.height,
-        (height) => app.change({ height }),
-      ),
-    ),
+    ...(app.named.length
+      ? [choice("named", "View", ["", ...names], { "": "—" }, (name) => apply(app, name))]
+      : []),
+    choice("colour", "Colour", COLOURS, COLOUR_NAME),
+    choice("rows", "Rows", ROWS, ROW_NAME, (rows) => app.change({ rows: rows as Rows, scroll: 0 })),
+    choice("height", "Height", HEIGHTS, HEIGHT_NAME),
     show,
     only,
     seek,

@@ -1,6 +1,11 @@
 // Chromium, and helpers of the tests.
 
-import { chromium, type Browser, type Page } from "playwright-core";
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before } from "node:test";
+import { chromium, type Browser, type Locator, type Page } from "playwright-core";
 
 const FLAGS = [
   "--headless",
@@ -17,68 +22,81 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: FLAGS });
 }
 
-export interface Opened {
-  page: Page;
-  /** Errors on the page's console. */
-  errors: string[];
+/** The path of a built program. */
+export function program(variable: "HEARTH" | "HEARTH_SERVE" | "HEARTH_SAMPLE"): string {
+  const path = process.env[variable];
+  if (!path) throw new Error(`${variable} is not set; run the tests with: scripts/test web`);
+  return path;
 }
 
-export async function open(
-  browser: Browser,
-  url: string,
-  options: { width?: number; height?: number; dark?: boolean; scale?: number } = {},
-): Promise<Opened> {
-  const context = await browser.newContext({
-    viewport: { width: options.width ?? 1280, height: options.height ?? 800 },
-    colorScheme: options.dark ? "dark" : "light",
-    deviceScaleFactor: options.scale ?? 1,
-    acceptDownloads: true,
-  });
-  const page = await context.newPage();
-  page.setDefaultTimeout(8000);
-  const errors: string[] = [];
-  page.on("pageerror", (error) => errors.push(String(error)));
-  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-  await page.goto(url);
-  await ready(page);
-  return { page, errors };
+/** A folder that is removed after the tests of a file. */
+export function temporary(): string {
+  const folder = mkdtempSync(join(tmpdir(), "hearth-web-"));
+  after(() => rmSync(folder, { recursive: true }));
+  return folder;
 }
+
+export type Opened = Page & {
+  /** Errors on the page's console. */
+  errors: string[];
+  /** The addresses of all requests. */
+  asked: string[];
+  /** The number of requests without an answer yet. */
+  running: number;
+};
+
+type Open = (url: string, options?: { dark?: boolean; height?: number }) => Promise<Opened>;
+
+/** Gives the tests of a file a browser. A test fails if a page has an error that the test did not remove from `errors`. */
+export function browse(): Open {
+  let browser: Browser;
+  const opened: Opened[] = [];
+  before(async () => {
+    browser = await launch();
+  });
+  after(() => browser.close());
+  afterEach(async () => {
+    const errors = opened.splice(0).flatMap((page) => page.errors);
+    await Promise.all(browser.contexts().map((context) => context.close()));
+    assert.deepEqual(errors, []);
+  });
+  return async (url, { dark, height = 800 } = {}) => {
+    const options = { viewport: { width: 1280, height }, colorScheme: dark ? "dark" : "light" } as const;
+    const seen = { errors: [] as string[], asked: [] as string[], running: 0 };
+    const page = Object.assign(await browser.newPage(options), seen);
+    opened.push(page);
+    page.setDefaultTimeout(20_000);
+    page.on("pageerror", (error) => page.errors.push(String(error)));
+    page.on("console", (message) => message.type() === "error" && page.errors.push(message.text()));
+    page.on("request", (request) => (page.running++, page.asked.push(request.url())));
+    page.on("requestfinished", () => page.running--);
+    page.on("requestfailed", () => page.running--);
+    await page.goto(url);
+    return page;
+  };
+}
+
+/** Waits for two frames, because changes are drawn in the next one. */
+export const drawn = (page: Page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 /** Waits until all visible data is drawn. */
 export async function ready(page: Page): Promise<void> {
   // The state changes with the next frame, so wait for that first.
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await drawn(page);
   await page.waitForFunction(() => document.documentElement.dataset.state === "ready", undefined, {
     timeout: 60_000,
   });
 }
 
-/** Changes the view of the open page through its URL. */
-export async function view(page: Page, hash: string): Promise<void> {
-  await page.evaluate((h) => (location.hash = h), hash);
-  await ready(page);
-}
-
-/** The colour of a pixel of the picture. */
-export function pixel(page: Page, x: number, y: number): Promise<[number, number, number]> {
-  return page.evaluate(
-    ([x, y]) => {
-      const canvas = document.getElementById("picture") as HTMLCanvasElement;
-      const ratio = canvas.width / canvas.clientWidth;
-      const [r, g, b] = canvas.getContext("2d")!.getImageData(x! * ratio, y! * ratio, 1, 1).data;
-      return [r!, g!, b!] as [number, number, number];
-    },
-    [x, y],
-  );
-}
-
-/** The number of different colours in a rectangle of the picture. */
-export function colours(page: Page, x: number, y: number, w: number, h: number): Promise<number> {
-  return page.evaluate(
-    ([x, y, w, h]) => {
-      const canvas = document.getElementById("picture") as HTMLCanvasElement;
-      const data = new Uint32Array(canvas.getContext("2d")!.getImageData(x!, y!, w!, h!).data.buffer);
-      return new Set(data).size;
+/** The colours in a rectangle of a canvas. */
+export function colours(canvas: Locator, x: number, y: number, w: number, h: number): Promise<string[]> {
+  return canvas.evaluate(
+    (element: HTMLCanvasElement, [x, y, w, h]) => {
+      const { data } = element.getContext("2d")!.getImageData(x!, y!, w!, h!);
+      const all = new Set<string>();
+      for (let i = 0; i < data.length; i += 4) all.add(data.subarray(i, i + 3).join());
+      return [...all];
     },
     [x, y, w, h],
   );

@@ -1,68 +1,22 @@
-// The report as a file in Chromium. HEARTH_SAMPLE is the path of the built crates/view/examples/sample.rs.
+// The report as a file in Chromium. HEARTH_SAMPLE is the path of the built crates/report/examples/sample.rs.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import type { Browser, Locator, Page } from "playwright-core";
-import { launch } from "./browser";
+import { before, test } from "node:test";
+import type { Locator } from "playwright-core";
+import { browse, colours, drawn, program, temporary } from "./browser";
 
-const binary = process.env.HEARTH_SAMPLE;
-const options = { skip: binary ? false : "HEARTH_SAMPLE is not set" };
+const openPage = browse();
+const file = join(temporary(), "report.html");
 
-let browser: Browser;
-let folder: string;
-let url = "";
+before(() => writeFileSync(file, execFileSync(program("HEARTH_SAMPLE"), { maxBuffer: 64 << 20 })));
 
-before(async () => {
-  if (!binary) return;
-  folder = mkdtempSync(join(tmpdir(), "hearth-report-"));
-  const file = join(folder, "report.html");
-  writeFileSync(file, execFileSync(binary, { maxBuffer: 64 << 20 }));
-  url = `file://${file}`;
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  if (folder) rmSync(folder, { recursive: true });
-});
-
-async function open(dark = false): Promise<Page & { problems: string[] }> {
-  const context = await browser.newContext({
-    viewport: { width: 1280, height: 900 },
-    colorScheme: dark ? "dark" : "light",
-  });
-  const page = await context.newPage();
-  const problems: string[] = [];
-  page.on("pageerror", (error) => problems.push(String(error)));
-  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
-  page.on("request", (request) => request.url() !== url && problems.push(`asked for ${request.url()}`));
-  await page.goto(url);
-  return Object.assign(page, { problems });
-}
-
-/** The different colours of a part of a canvas. */
-function colours(canvas: Locator, x: number, y: number, w: number, h: number): Promise<string[]> {
-  return canvas.evaluate(
-    (element: HTMLCanvasElement, [x, y, w, h]) => {
-      const { data } = element.getContext("2d")!.getImageData(x!, y!, w!, h!);
-      const all = new Set<string>();
-      for (let i = 0; i < data.length; i += 4) all.add(data.subarray(i, i + 3).join());
-      return [...all];
-    },
-    [x, y, w, h],
-  );
-}
-
+const open = (dark = false) => openPage(`file://${file}`, { dark, height: 900 });
 const picture = (canvas: Locator) => canvas.evaluate((element: HTMLCanvasElement) => element.toDataURL());
-/** Waits for two frames, because changes are drawn in the next one. */
-const drawn = (page: Page) =>
-  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-const close = (page: Page) => page.context().close();
 
-test("traces are drawn in the colours of the legend, without network", options, async () => {
+test("traces are drawn in the colours of the legend, without network", async () => {
   const page = await open();
   const canvas = page.locator("canvas").first();
   const legend = await page
@@ -72,59 +26,52 @@ test("traces are drawn in the colours of the legend, without network", options, 
   const known = legend.map(decimal);
   const found = (await colours(canvas, 100, 30, 900, 240)).filter((colour) => known.includes(colour));
   assert.ok(found.length >= 4, `${found.length} colours of ${known.length}`);
-  assert.deepEqual(page.problems, []);
-  await close(page);
+  assert.deepEqual(page.asked, [`file://${file}`]);
 });
 
-test(
-  "drag, wheel, keys, button and double click change the window of all traces of a group",
-  options,
-  async () => {
-    const page = await open();
-    const [first, second] = [page.locator("canvas").nth(0), page.locator("canvas").nth(1)];
-    const button = page.locator(".setting[open] .tools button");
-    await first.scrollIntoViewIfNeeded();
-    const whole = [await picture(first), await picture(second)];
-    const box = (await first.boundingBox())!;
-    const changes = async (act: () => Promise<unknown>) => {
-      const before = await picture(second);
-      await act();
-      await drawn(page);
-      assert.notEqual(await picture(second), before);
-    };
-    await changes(async () => {
-      await page.mouse.move(box.x + 400, box.y + 60);
-      await page.mouse.down();
-      await page.mouse.move(box.x + 600, box.y + 60, { steps: 4 });
-      assert.ok(await page.locator(".brush").first().isVisible());
-      await page.mouse.up();
-    });
-    assert.ok(await button.isEnabled());
-    await changes(async () => {
-      await page.keyboard.down("Control");
-      await page.mouse.wheel(0, -240);
-      await page.keyboard.up("Control");
-    });
-    await first.focus();
-    for (const key of ["+", "ArrowRight", "ArrowLeft", "-", "w", "d"])
-      await changes(() => page.keyboard.press(key));
-    await page.keyboard.press("0");
+test("drag, wheel, keys, button and double click change the window of all traces of a group", async () => {
+  const page = await open();
+  const [first, second] = [page.locator("canvas").nth(0), page.locator("canvas").nth(1)];
+  const button = page.locator(".setting[open] .tools button");
+  await first.scrollIntoViewIfNeeded();
+  const whole = [await picture(first), await picture(second)];
+  const box = (await first.boundingBox())!;
+  const changes = async (act: () => Promise<unknown>) => {
+    const before = await picture(second);
+    await act();
     await drawn(page);
-    assert.deepEqual([await picture(first), await picture(second)], whole);
-    await page.keyboard.press("+");
-    await button.click();
-    await drawn(page);
-    assert.ok(await button.isDisabled());
-    await page.keyboard.press("+");
-    await first.dblclick({ position: { x: 500, y: 60 } });
-    await drawn(page);
-    assert.equal(await picture(first), whole[0]);
-    assert.deepEqual(page.problems, []);
-    await close(page);
-  },
-);
+    assert.notEqual(await picture(second), before);
+  };
+  await changes(async () => {
+    await page.mouse.move(box.x + 400, box.y + 60);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 600, box.y + 60, { steps: 4 });
+    assert.ok(await page.locator(".brush").first().isVisible());
+    await page.mouse.up();
+  });
+  assert.ok(await button.isEnabled());
+  await changes(async () => {
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, -240);
+    await page.keyboard.up("Control");
+  });
+  await first.focus();
+  for (const key of ["+", "ArrowRight", "ArrowLeft", "-", "w", "d"])
+    await changes(() => page.keyboard.press(key));
+  await page.keyboard.press("0");
+  await drawn(page);
+  assert.deepEqual([await picture(first), await picture(second)], whole);
+  await page.keyboard.press("+");
+  await button.click();
+  await drawn(page);
+  assert.ok(await button.isDisabled());
+  await page.keyboard.press("+");
+  await first.dblclick({ position: { x: 500, y: 60 } });
+  await drawn(page);
+  assert.equal(await picture(first), whole[0]);
+});
 
-test("the tip shows core, frequency and load; unused cores can be shown", options, async () => {
+test("the tip shows core, frequency and load; unused cores can be shown", async () => {
   const page = await open();
   const canvas = page.locator("canvas").first();
   await canvas.scrollIntoViewIfNeeded();
@@ -146,10 +93,9 @@ test("the tip shows core, frequency and load; unused cores can be shown", option
   assert.notEqual(await height(), used);
   await page.mouse.move(2, 2);
   assert.ok(await tip.isHidden());
-  await close(page);
 });
 
-test("a column sorts descending, ascending, and back, within groups", options, async () => {
+test("a column sorts descending, ascending, and back, within groups", async () => {
   const page = await open();
   const names = () => page.locator(".numbers tbody:first-of-type tr:not(.group) th").allTextContents();
   const original = await names();
@@ -169,10 +115,9 @@ test("a column sorts descending, ascending, and back, within groups", options, a
   assert.deepEqual(await values(), down.toReversed());
   await title.locator("button").click();
   assert.deepEqual(await names(), original);
-  await close(page);
 });
 
-test("dark theme from the system, light in print", options, async () => {
+test("dark theme from the system, light in print", async () => {
   const page = await open(true);
   const canvas = page.locator("canvas").first();
   const corner = () => colours(canvas, 0, 0, 1, 1);
@@ -187,6 +132,4 @@ test("dark theme from the system, light in print", options, async () => {
   assert.ok(
     (await colours(page.locator(".setting").nth(1).locator("canvas").first(), 100, 30, 900, 100)).length > 4,
   );
-  assert.deepEqual(page.problems, []);
-  await close(page);
 });

@@ -19,24 +19,28 @@ import { niceTop } from "../../src/draw/strips";
 import { trackOf } from "../../src/draw/track";
 import { ranges } from "../../src/ui/details";
 import { LIGHT, OVERLOAD, css, frequency, pack } from "../../src/model/colour";
-import { bands, GUTTER, labelled, layout, order, RIGHT, rowAt } from "../../src/model/layout";
+import {
+  bands,
+  GUTTER,
+  labelled,
+  layout,
+  order,
+  RIGHT,
+  rowAt,
+  type LayoutInput,
+} from "../../src/model/layout";
 import { BINS } from "../../src/model/levels";
+import { initial } from "../../src/model/state";
 import { addTiles } from "../../src/ui/area";
-import { schedule, topology } from "../mock/schedule";
-import { encodeTile, makeTile } from "../mock/tiles";
 
-test("the fields of a tile are in the requested order, padded to 8 bytes", () => {
-  const s = schedule({ name: "t", cores: 8, duration: 5e7, spread: false, seed: 1 });
-  const all = makeTile(s, 8, 0);
+test("a tile is split into its fields, in the requested order", () => {
   const fields = Object.keys(FIELDS).reverse() as Field[];
-  const bytes = encodeTile(all, fields);
-  const decoded = decodeTile(bytes.buffer as ArrayBuffer, fields, 8, 2);
-  for (const field of fields) assert.deepEqual(decoded[field], all[field], field);
+  const parts = fields.map((field, i) => new FIELDS[field](entries(field, 3, 2)).fill(i + 1));
+  const bytes = new Uint8Array(Buffer.concat(parts.map((part) => new Uint8Array(part.buffer)))).buffer;
+  const decoded = decodeTile(bytes, fields, 3, 2);
+  fields.forEach((field, i) => assert.deepEqual(decoded[field], parts[i], field));
   assert.equal(entries("set_sizes", 8, 2), 512);
-  assert.throws(
-    () => decodeTile(bytes.buffer.slice(0, bytes.length - 8) as ArrayBuffer, fields, 8, 2),
-    ApiError,
-  );
+  assert.throws(() => decodeTile(bytes.slice(0, -8), fields, 3, 2), ApiError);
 });
 
 test("the cache keeps the most recently used values within its limit", () => {
@@ -121,6 +125,15 @@ test("slices that chunks cut are joined", () => {
   const twice = join([chunk(0, 100, [slice(2, 80, 130)]), chunk(100, 200, [slice(2, 80, 130)])]);
   assert.equal(twice.length, 1);
 });
+
+/** Physical cores of two on four sockets, of two dies each if there are many; a small machine has one socket. */
+const topology = (count: number): Core[] =>
+  Array.from({ length: count }, (_, core) => {
+    const physical = core % (count / 2);
+    const part = (parts: number) => Math.floor((physical * parts) / (count / 2));
+    const socket = count <= 8 ? 0 : part(4);
+    return { physical, llc: count < 640 ? socket : part(8), numa: socket, socket };
+  });
 
 const info = (cores: Core[], sets: string[] = []): TraceInfo => ({
   name: "t",
@@ -218,6 +231,44 @@ test("panels use the room that others leave", () => {
   // Two cores fill the window.
   const two = fit([[2, []]], 600);
   assert.ok(two.panels[0]!.rows.height > 300 && two.height <= 600, String(two.height));
+});
+
+test("strips give way to rows", () => {
+  const placed = (traces: number, cores: number, room: number, more: Partial<LayoutInput> = {}) => {
+    const panel = { info: info(topology(cores), ["primary"]), shown: () => true, others: null };
+    return layout({
+      panels: Array(traces).fill(panel),
+      group: [],
+      strips: initial().strips,
+      height: "fit",
+      room,
+      ...more,
+    });
+  };
+  const strips = (...of: Parameters<typeof placed>) =>
+    placed(...of).panels.map((panel) => panel.strips.map(({ strip }) => strip));
+  // Four traces keep their rows.
+  assert.ok(placed(4, 64, 580).height <= 580);
+  assert.deepEqual(strips(4, 64, 580), Array(4).fill(["underload"]));
+  assert.deepEqual(strips(4, 64, 700), Array(4).fill(["underload", "sets"]));
+  assert.deepEqual(strips(1, 2, 600), [initial().strips]);
+  assert.deepEqual(
+    strips(1, 2, 600, { strips: ["underload", "power"] }),
+    [["underload"]],
+    "no power is known",
+  );
+  // Cores share pixels, up to four of them; with more of them the picture scrolls.
+  assert.deepEqual(strips(1, 640, 560), [["underload"]]);
+  const rows = (...of: Parameters<typeof placed>) =>
+    placed(...of).panels.map((panel) => panel.rows.rows[0]!.h);
+  const [h] = rows(1, 640, 560);
+  assert.ok(h! > 0.7 && h! < 1 && placed(1, 640, 560).height <= 560, `${h}`);
+  assert.ok(rows(4, 640, 560).every((h) => h === 0.25) && placed(4, 640, 560).height > 560);
+  // A trace of few cores leaves its room to one of many.
+  const mixed = [2, 640].map((n) => ({ info: info(topology(n)), shown: () => true, others: null }));
+  const both = layout({ panels: mixed, group: [], strips: [], height: "fit", room: 560 });
+  assert.ok(both.height <= 560 && both.height > 559, `${both.height}`);
+  assert.deepEqual(strips(4, 64, 580, { height: "small" })[0], initial().strips);
 });
 
 globalThis.ImageData ??= class {

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { energyAt, watts } from "../../src/model/energy";
 import { pattern, passes } from "../../src/model/filter";
-import { layout, type LayoutInput } from "../../src/model/layout";
 import {
   ancestor,
   binWidth,
@@ -267,55 +266,4 @@ test("a filter matches a regular expression, or else plain text", () => {
   assert.deepEqual([1, 2, 3].map(passes(view, 0, threads)!), [false, true, false]);
   view.selection = { trace: 1, thread: 1 };
   assert.deepEqual([1, 2].map(passes(view, 1, threads)!), [true, false]);
-});
-
-test("strips give way to rows", () => {
-  const placed = (traces: number, cores: number, room: number, more: Partial<LayoutInput> = {}) => {
-    const info = {
-      cores: Array.from({ length: cores }, (_, n) => ({ physical: n, llc: 0, numa: 0, socket: 0 })),
-      sets: ["primary"],
-      energy: [],
-    };
-    const panel = { info: info as never, shown: () => true, others: null };
-    return layout({
-      panels: Array(traces).fill(panel),
-      group: [],
-      strips: initial().strips,
-      height: "fit",
-      room,
-      ...more,
-    });
-  };
-  const strips = (...of: Parameters<typeof placed>) =>
-    placed(...of).panels.map((panel) => panel.strips.map(({ strip }) => strip));
-  // Four traces keep their rows.
-  assert.ok(placed(4, 64, 580).height <= 580);
-  assert.deepEqual(strips(4, 64, 580), Array(4).fill(["underload"]));
-  assert.deepEqual(strips(4, 64, 700), Array(4).fill(["underload", "sets"]));
-  assert.deepEqual(strips(1, 2, 600), [initial().strips]);
-  assert.deepEqual(
-    strips(1, 2, 600, { strips: ["underload", "power"] }),
-    [["underload"]],
-    "no power is known",
-  );
-  // Cores share pixels, up to four of them; with more of them the picture scrolls.
-  assert.deepEqual(strips(1, 640, 560), [["underload"]]);
-  const rows = (...of: Parameters<typeof placed>) =>
-    placed(...of).panels.map((panel) => panel.rows.rows[0]!.h);
-  const [h] = rows(1, 640, 560);
-  assert.ok(h! > 0.7 && h! < 1 && placed(1, 640, 560).height <= 560, `${h}`);
-  assert.ok(rows(4, 640, 560).every((h) => h === 0.25) && placed(4, 640, 560).height > 560);
-  // A trace of few cores leaves its room to one of many.
-  const mixed = [2, 640].map((cores) => ({
-    info: {
-      cores: Array.from({ length: cores }, (_, n) => ({ physical: n, llc: 0, numa: 0, socket: 0 })),
-      sets: [],
-      energy: [],
-    } as never,
-    shown: () => true,
-    others: null,
-  }));
-  const both = layout({ panels: mixed, group: [], strips: [], height: "fit", room: 560 });
-  assert.ok(both.height <= 560 && both.height > 559, `${both.height}`);
-  assert.deepEqual(strips(4, 64, 580, { height: "small" })[0], initial().strips);
 });
