@@ -327,7 +327,7 @@ static __always_inline u32 saakm_first_group(struct scx_init_task_args *args)
 /* Sets the weight of a cgroup in its parent. */
 SAAKM_GLOBAL int saakm_set_share(u32 index, u32 weight, bool idle)
 {
-	u64 share = idle ? SAAKM_IDLE_SHARE : (u64)weight * 1024 / 100;
+	u64 share = idle ? SAAKM_IDLE_SHARE : (u64)weight * SAAKM_NICE_0_WEIGHT / 100;
 
 	saakm_group_at(index)->weight = weight;
 	saakm_change_group(index, SAAKM_GROUP_SHARE, share < 1 ? 1 : share);

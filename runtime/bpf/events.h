@@ -455,7 +455,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init_task, struct task_struct *p,
 	old = t->where;
 	t->serial = saakm_new_serial(cpu);
 	t->pid = p->pid;
-	t->weight = t->own_weight = 1024;
+	t->weight = t->own_weight = SAAKM_NICE_0_WEIGHT;
 	t->counted = 0;
 	t->group = saakm_first_group(args);
 	t->runtime = 0;
@@ -490,11 +490,11 @@ void BPF_STRUCT_OPS(saakm_exit_task, struct task_struct *p, struct scx_exit_task
 	saakm_free_slot(index);
 }
 
-/* The weight (1024 at nice 0) of a thread whose weight in sched_ext is `weight` (100 at nice 0). Proofs
-   rely on the bounds (proofs/events.mlw). */
+/* The weight of a thread whose weight in sched_ext is `weight` (100 at nice 0). Proofs rely on the bounds
+   (proofs/events.mlw). */
 static __always_inline u32 saakm_weight_of(u32 weight)
 {
-	u64 scaled = (u64)weight * 1024 / 100;
+	u64 scaled = (u64)weight * SAAKM_NICE_0_WEIGHT / 100;
 
 	return scaled < 1 ? 1 : scaled > SAAKM_MAX_WEIGHT ? SAAKM_MAX_WEIGHT : scaled;
 }

@@ -8,15 +8,15 @@ struct {
 	__uint(max_entries, 1 << 16); /* bytes: 4,096 moves */
 } saakm_members_ring SEC(".maps");
 
-/* A thread, or with `process` all threads of its process, as crates/scx/src/cgroup/moves.rs reads it. If the ring is full,
-   the loader's next look at the whole cgroup finds the thread. */
+/* A thread, or with `process` all threads of its process. If the ring is full, the loader's next look at the whole cgroup
+   finds the thread. */
 static __always_inline void saakm_member(struct task_struct *p, bool process)
 {
 	u64 *moved = bpf_ringbuf_reserve(&saakm_members_ring, sizeof(*moved), 0);
 
 	if (!moved)
 		return;
-	*moved = (u32)p->pid | (u64)process << 32;
+	*moved = (u32)p->pid | (u64)process << SAAKM_MEMBER_PROCESS_AT;
 	bpf_ringbuf_submit(moved, 0);
 }
 
