@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SaaKM on sched_ext: all operations except ops.dispatch, and the events that they cause. */
+/*
+ * SaaKM on sched_ext: all operations but those of dispatch.h and cgroups.h. Placement: events new and
+ * unblock. Execution: events block, terminate, preempt, tick and balance. Then a thread's life, and the
+ * start and end of the policy.
+ */
 #ifndef SAAKM_EVENTS_H
 #define SAAKM_EVENTS_H
 
@@ -642,9 +646,27 @@ void BPF_STRUCT_OPS(saakm_exit, struct scx_exit_info *info)
 }
 
 /*
+ * Ends the policy before a core goes off line; the loader starts it again for the remaining cores.
+ *
+ * Without cpu_offline, the kernel does the same by itself, but only after it has deactivated the
+ * core and waited for an RCU grace period. Until then the core takes no threads from DSQs, which
+ * the policy cannot know. If the policy places rcu_preempt there, the grace period never ends, and
+ * the watchdog reports a stall of rcu_preempt (observed).
+ */
+SEC("tp_btf/cpuhp_enter")
+int BPF_PROG(saakm_core_goes, unsigned int cpu, int target, int state)
+{
+	int active = bpf_core_enum_value(enum cpuhp_state, CPUHP_AP_ACTIVE);
+
+	if (state == active && target < state)
+		scx_bpf_exit(SCX_ECODE_RSN_HOTPLUG | SCX_ECODE_ACT_RESTART, "core %d goes", cpu);
+	return 0;
+}
+
+/*
  * No cpu_online and cpu_offline: at a hot-plug the kernel ends the policy and asks the loader to
  * start it again for the new set of cores. Handling it in place would depend on the kernel version,
- * because a core that goes off line waits for its last threads in different ways. See hotplug.h.
+ * because a core that goes off line waits for its last threads in different ways.
  */
 /* clang-format off */
 SCX_OPS_DEFINE(saakm_ops,

@@ -1,4 +1,4 @@
-//! Threads that move between cgroups, as the kernel reports them (`runtime/bpf/members.h`).
+//! Threads that move between cgroups, as the kernel reports them (`runtime/bpf/cgroups.h`).
 
 use crate::error::Error;
 use crate::layout::PROCESS_AT;
