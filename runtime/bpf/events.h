@@ -111,6 +111,21 @@ static __always_inline void saakm_interrupt(saakm_t s, thread_t t)
 	saakm_preempted(s, t);
 }
 
+/* Inserts p into the DSQ of its cgroup if that has used up its time; false if it has not. */
+static __always_inline bool saakm_insert_throttled(struct task_struct *p, thread_t t, u64 enq_flags)
+{
+	u32 group = saakm_throttled_by((u64)t);
+	saakm_t s;
+
+	if (!group)
+		return false;
+	s = saakm_begin(SAAKM_IN_OPERATION, t);
+	saakm_throttle((u64)s, (u64)t);
+	saakm_finish((u64)s);
+	scx_bpf_dsq_insert(p, saakm_group_dsq(group), SAAKM_SLICE_NS, enq_flags);
+	return true;
+}
+
 /* p becomes runnable or was preempted: places it if necessary, and inserts it into a DSQ. */
 void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 {
@@ -135,17 +150,9 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 	saakm_join_group(t);
 	where = t->where;
 	state = saakm_state_of(where);
-	if (state != SAAKM_READY && state != SAAKM_NOT_QUEUED) {
-		u32 group = saakm_throttled_by((u64)t);
-
-		if (group) {
-			s = saakm_begin(SAAKM_IN_OPERATION, t);
-			saakm_throttle((u64)s, (u64)t);
-			saakm_finish((u64)s);
-			scx_bpf_dsq_insert(p, saakm_group_dsq(group), SAAKM_SLICE_NS, enq_flags);
-			return;
-		}
-	}
+	if (state != SAAKM_READY && state != SAAKM_NOT_QUEUED &&
+	    saakm_insert_throttled(p, t, enq_flags))
+		return;
 	/* RUNNING: preempted without ops.dispatch. READY: already placed. */
 	if (state == SAAKM_RUNNING) {
 		s = saakm_begin(SAAKM_IN_OPERATION, t);
@@ -210,6 +217,28 @@ SAAKM_GLOBAL int saakm_place_here(u64 thread, u32 cpu)
 	return 0;
 }
 
+/* t, which is RUNNING, starts a turn on its core. */
+static __always_inline void saakm_start_turn(saakm_t s, struct task_struct *p, thread_t t, u32 cpu)
+{
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+
+	t->running_since = s->now;
+	t->charged = s->now;
+	t->timer_at = 0;
+	if (saakm_throttled_by((u64)t)) {
+		/* Its cgroup used up its time while it was in a queue: ops.dispatch throttles it. */
+		scx_bpf_task_set_slice(p, 0);
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	}
+	core->count.migrations += t->ran_on != cpu && t->ran_on != SAAKM_NO_CORE;
+	t->ran_on = cpu;
+	core->count.switches++;
+	if (SAAKM_UNDERLOAD) {
+		saakm_close_window(s->now);
+		saakm_put(SAAKM_KEPT_USED, cpu, true);
+	}
+}
+
 /* p starts to run on its core. */
 void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 {
@@ -249,21 +278,7 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 	saakm_change(s, cpu, SAAKM_RUNS, t->index);
 	if (unplaced)
 		saakm_update_affinity(t, cpu, saakm_pinned(p));
-	t->running_since = s->now;
-	t->charged = s->now;
-	t->timer_at = 0;
-	if (saakm_throttled_by((u64)t)) {
-		/* Its cgroup used up its time while it was in a queue: ops.dispatch throttles it. */
-		scx_bpf_task_set_slice(p, 0);
-		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
-	}
-	core->count.migrations += t->ran_on != cpu && t->ran_on != SAAKM_NO_CORE;
-	t->ran_on = cpu;
-	core->count.switches++;
-	if (SAAKM_UNDERLOAD) {
-		saakm_close_window(s->now);
-		saakm_put(SAAKM_KEPT_USED, cpu, true);
-	}
+	saakm_start_turn(s, p, t, cpu);
 out:
 	saakm_finish((u64)s);
 }
