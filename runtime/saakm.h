@@ -55,14 +55,16 @@
 
 #define SAAKM_ABI 2
 
-/* A tick as in the papers: 4 ms, independent of the kernel's HZ. */
+/* A tick as in the papers (HZ=250), whatever the kernel's HZ. */
 #define SAAKM_TICK_NS 4000000LL
 
 /* The weight of a thread is 1 at least. */
+#define SAAKM_NICE_0_WEIGHT 1024
 #define SAAKM_MAX_WEIGHT (1 << 20)
 
 #define SAAKM_MAX_CORES 1024
 #define SAAKM_SET_WORDS (SAAKM_MAX_CORES / 64)
+#define SAAKM_MAX_QUEUES 4 /* ready queues per core */
 #define SAAKM_NO_CORE 0xffffffffu
 #define SAAKM_NO_DOMAIN 0xffffffffu
 

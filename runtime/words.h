@@ -31,6 +31,8 @@
 #ifndef SAAKM_WORDS_H
 #define SAAKM_WORDS_H
 
+/* ---- numbers ----------------------------------------------------------------------------- */
+
 /* States of a thread. saakm.h defines them and the events that lead to them. */
 enum saakm_state {
 	SAAKM_NOT_QUEUED,
@@ -46,13 +48,42 @@ enum saakm_state {
 	SAAKM_MIGRATING,
 };
 
+/* The word of a core. Bits 0 to 31: READY threads; then the index of the running thread, 0: none. */
+#define SAAKM_CORE_CURRENT_AT 32
+#define SAAKM_CORE_CURRENT_MASK 0x3fffffff
+#define SAAKM_CORE_SLEEPS (1ULL << 62) /* the kernel's idle loop runs */
+#define SAAKM_CORE_IDLE (1ULL << 63)   /* no thread runs, is READY, or is coming */
+
+/* The changes of the word of a core. */
+enum saakm_change {
+	SAAKM_ARRIVES,  /* a thread becomes READY here */
+	SAAKM_LEAVES,   /* a thread is no longer READY here */
+	SAAKM_STARTS,   /* `thread`, READY here until now, runs */
+	SAAKM_RUNS,     /* `thread`, which was not READY here, runs */
+	SAAKM_STOPS,    /* `thread` no longer runs */
+	SAAKM_SLEEPS,   /* the idle loop starts */
+	SAAKM_WAKES,    /* the idle loop ends */
+	SAAKM_SETTLES,  /* the core was kicked, found nothing, and goes on to sleep */
+	SAAKM_SEARCHES, /* the idle core looks for a thread to steal */
+};
+
+/* Results of operations. */
+#define SAAKM_CHANGED 1u      /* the transition of a thread was made */
+#define SAAKM_LEFT_IDLE 2u    /* core c has left `idle`: event exit_idle is due */
+#define SAAKM_ENTERED_IDLE 4u /* core c has entered `idle`: event enter_idle is due */
+
+enum saakm_claim_result { SAAKM_NOT_IDLE, SAAKM_LOST, SAAKM_CLAIMED };
+
+/* Without a runtime, the file has only the numbers: scripts/bindings reads them. */
+#ifdef SAAKM_LOAD
+
+/* ---- the place of a thread --------------------------------------------------------------- */
+
 /* Whether a core counts a thread in this state among its READY ones. */
 static inline bool saakm_counts(uint32_t state)
 {
 	return state == SAAKM_READY || state == SAAKM_MIGRATING;
 }
-
-/* ---- the place of a thread --------------------------------------------------------------- */
 
 static inline uint32_t saakm_state_of(uint64_t where)
 {
@@ -77,10 +108,6 @@ static inline uint64_t saakm_place_after(uint64_t old, uint32_t state, core_t c,
 
 /* ---- the word of a core ------------------------------------------------------------------ */
 
-/* Bits 0 to 31: READY threads; bits 32 to 61: index of the running thread, 0: none. */
-#define SAAKM_CORE_SLEEPS (1ULL << 62) /* the kernel's idle loop runs */
-#define SAAKM_CORE_IDLE (1ULL << 63)   /* no thread runs, is READY, or is coming */
-
 static inline uint32_t saakm_ready_of(uint64_t word)
 {
 	return (uint32_t)word;
@@ -88,7 +115,7 @@ static inline uint32_t saakm_ready_of(uint64_t word)
 
 static inline uint32_t saakm_current_of(uint64_t word)
 {
-	return (word >> 32) & 0x3fffffff;
+	return (word >> SAAKM_CORE_CURRENT_AT) & SAAKM_CORE_CURRENT_MASK;
 }
 
 static inline bool saakm_is_idle(uint64_t word)
@@ -109,20 +136,11 @@ static inline bool saakm_is_stranded(uint64_t word)
 
 static inline uint64_t saakm_with_current(uint64_t word, uint32_t thread)
 {
-	return (word & ~(0x3fffffffULL << 32)) | (uint64_t)(thread & 0x3fffffff) << 32;
-}
+	uint64_t mask = (uint64_t)SAAKM_CORE_CURRENT_MASK << SAAKM_CORE_CURRENT_AT;
 
-enum saakm_change {
-	SAAKM_ARRIVES,  /* a thread becomes READY here */
-	SAAKM_LEAVES,   /* a thread is no longer READY here */
-	SAAKM_STARTS,   /* `thread`, READY here until now, runs */
-	SAAKM_RUNS,     /* `thread`, which was not READY here, runs */
-	SAAKM_STOPS,    /* `thread` no longer runs */
-	SAAKM_SLEEPS,   /* the idle loop starts */
-	SAAKM_WAKES,    /* the idle loop ends */
-	SAAKM_SETTLES,  /* the core was kicked, found nothing, and goes on to sleep */
-	SAAKM_SEARCHES, /* the idle core looks for a thread to steal */
-};
+	return (word & ~mask) | (uint64_t)(thread & SAAKM_CORE_CURRENT_MASK)
+					<< SAAKM_CORE_CURRENT_AT;
+}
 
 /* The word after a change. Every change of a core's word is one of these. */
 static inline uint64_t saakm_word_after(uint64_t word, uint32_t change, uint32_t thread)
@@ -286,10 +304,6 @@ SAAKM_FUNCTION int saakm_follow(core_t c, uint32_t set)
 	return cleared && in;
 }
 
-#define SAAKM_CHANGED 1u      /* the transition of a thread was made */
-#define SAAKM_LEFT_IDLE 2u    /* core c has left `idle`: event exit_idle is due */
-#define SAAKM_ENTERED_IDLE 4u /* core c has entered `idle`: event enter_idle is due */
-
 /* Changes c's word, then the hints. Returns SAAKM_LEFT_IDLE, SAAKM_ENTERED_IDLE, or 0. */
 SAAKM_FUNCTION uint32_t saakm_change_core(core_t c, uint32_t change, uint32_t thread)
 {
@@ -365,8 +379,6 @@ static inline __attribute__((always_inline)) uint32_t saakm_change_place(uint64_
 
 /* ---- claims ------------------------------------------------------------------------------ */
 
-enum saakm_claim_result { SAAKM_NOT_IDLE, SAAKM_LOST, SAAKM_CLAIMED };
-
 /*
  * Claims the idle core c: c's bit in `claimed`. The holder removes it after its placement has made
  * c busy. So a claim that succeeds after a claim of the same idle period sees in
@@ -389,5 +401,7 @@ SAAKM_FUNCTION int saakm_return_claim(core_t c)
 {
 	return saakm_put(SAAKM_KEPT_CLAIMED, c, false);
 }
+
+#endif
 
 #endif

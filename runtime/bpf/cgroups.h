@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * SaaKM on sched_ext: the limits of cgroups. A policy sees no cgroups; it sees their effects.
+ * SaaKM on sched_ext: the limits of cgroups. A policy sees no cgroups; it sees their effects. Owns
+ * struct saakm_group. Answers the operations cgroup_*.
  *
  * cpu.weight: the weight of a thread is its share of the weights of its cgroups, as in CFS
  * (task_h_load). At each level the members of a cgroup that are runnable, threads and cgroups, share
@@ -327,7 +328,7 @@ static __always_inline u32 saakm_first_group(struct scx_init_task_args *args)
 /* Sets the weight of a cgroup in its parent. */
 SAAKM_GLOBAL int saakm_set_share(u32 index, u32 weight, bool idle)
 {
-	u64 share = idle ? SAAKM_IDLE_SHARE : (u64)weight * 1024 / 100;
+	u64 share = idle ? SAAKM_IDLE_SHARE : (u64)weight * SAAKM_NICE_0_WEIGHT / 100;
 
 	saakm_group_at(index)->weight = weight;
 	saakm_change_group(index, SAAKM_GROUP_SHARE, share < 1 ? 1 : share);
@@ -462,6 +463,41 @@ void BPF_STRUCT_OPS(saakm_cgroup_set_bandwidth, struct cgroup *cgrp, u64 period_
 	saakm_use_arena();
 	if (index)
 		saakm_set_limit(index, period_us, quota_us, burst_us);
+}
+
+/* ---- threads of the loader's cgroup (`hearth run --cgroup`) -------------------------------- */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 16); /* bytes: 4,096 moves */
+} saakm_members_ring SEC(".maps");
+
+/* A thread, or with `process` all threads of its process. If the ring is full, the loader's next look at the whole cgroup
+   finds the thread. */
+static __always_inline void saakm_member(struct task_struct *p, bool process)
+{
+	u64 *moved = bpf_ringbuf_reserve(&saakm_members_ring, sizeof(*moved), 0);
+
+	if (!moved)
+		return;
+	*moved = (u32)p->pid | (u64)process << SAAKM_MEMBER_PROCESS_AT;
+	bpf_ringbuf_submit(moved, 0);
+}
+
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(saakm_moves, struct cgroup *to, const char *path, struct task_struct *p, bool process)
+{
+	saakm_member(p, process);
+	return 0;
+}
+
+/* A child has its parent's class. It may begin in another cgroup (CLONE_INTO_CGROUP). */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(saakm_forks, struct task_struct *parent, struct task_struct *child)
+{
+	if (parent->cgroups->dfl_cgrp != child->cgroups->dfl_cgrp)
+		saakm_member(child, false);
+	return 0;
 }
 
 #endif

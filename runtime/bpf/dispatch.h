@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * SaaKM on sched_ext: ops.dispatch. A core chooses its next thread: events schedule, preempt, yield
- * and newly_idle, and spinning in the idle loop.
+ * and newly_idle. If it finds none, it spins or polls. Owns the spins of a core (spin_since).
  */
 #ifndef SAAKM_DISPATCH_H
 #define SAAKM_DISPATCH_H

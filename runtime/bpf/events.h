@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SaaKM on sched_ext: all operations except ops.dispatch, and the events that they cause. */
+/*
+ * SaaKM on sched_ext: all operations but those of dispatch.h and cgroups.h. Placement: events new and
+ * unblock. Execution: events block, terminate, preempt, tick and balance. Then a thread's life, and the
+ * start and end of the policy.
+ */
 #ifndef SAAKM_EVENTS_H
 #define SAAKM_EVENTS_H
 
@@ -107,6 +111,21 @@ static __always_inline void saakm_interrupt(saakm_t s, thread_t t)
 	saakm_preempted(s, t);
 }
 
+/* Inserts p into the DSQ of its cgroup if that has used up its time; false if it has not. */
+static __always_inline bool saakm_insert_throttled(struct task_struct *p, thread_t t, u64 enq_flags)
+{
+	u32 group = saakm_throttled_by((u64)t);
+	saakm_t s;
+
+	if (!group)
+		return false;
+	s = saakm_begin(SAAKM_IN_OPERATION, t);
+	saakm_throttle((u64)s, (u64)t);
+	saakm_finish((u64)s);
+	scx_bpf_dsq_insert(p, saakm_group_dsq(group), SAAKM_SLICE_NS, enq_flags);
+	return true;
+}
+
 /* p becomes runnable or was preempted: places it if necessary, and inserts it into a DSQ. */
 void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 {
@@ -131,17 +150,9 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 	saakm_join_group(t);
 	where = t->where;
 	state = saakm_state_of(where);
-	if (state != SAAKM_READY && state != SAAKM_NOT_QUEUED) {
-		u32 group = saakm_throttled_by((u64)t);
-
-		if (group) {
-			s = saakm_begin(SAAKM_IN_OPERATION, t);
-			saakm_throttle((u64)s, (u64)t);
-			saakm_finish((u64)s);
-			scx_bpf_dsq_insert(p, saakm_group_dsq(group), SAAKM_SLICE_NS, enq_flags);
-			return;
-		}
-	}
+	if (state != SAAKM_READY && state != SAAKM_NOT_QUEUED &&
+	    saakm_insert_throttled(p, t, enq_flags))
+		return;
 	/* RUNNING: preempted without ops.dispatch. READY: already placed. */
 	if (state == SAAKM_RUNNING) {
 		s = saakm_begin(SAAKM_IN_OPERATION, t);
@@ -206,6 +217,28 @@ SAAKM_GLOBAL int saakm_place_here(u64 thread, u32 cpu)
 	return 0;
 }
 
+/* t, which is RUNNING, starts a turn on its core. */
+static __always_inline void saakm_start_turn(saakm_t s, struct task_struct *p, thread_t t, u32 cpu)
+{
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+
+	t->running_since = s->now;
+	t->charged = s->now;
+	t->timer_at = 0;
+	if (saakm_throttled_by((u64)t)) {
+		/* Its cgroup used up its time while it was in a queue: ops.dispatch throttles it. */
+		scx_bpf_task_set_slice(p, 0);
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	}
+	core->count.migrations += t->ran_on != cpu && t->ran_on != SAAKM_NO_CORE;
+	t->ran_on = cpu;
+	core->count.switches++;
+	if (SAAKM_UNDERLOAD) {
+		saakm_close_window(s->now);
+		saakm_put(SAAKM_KEPT_USED, cpu, true);
+	}
+}
+
 /* p starts to run on its core. */
 void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 {
@@ -245,21 +278,7 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 	saakm_change(s, cpu, SAAKM_RUNS, t->index);
 	if (unplaced)
 		saakm_update_affinity(t, cpu, saakm_pinned(p));
-	t->running_since = s->now;
-	t->charged = s->now;
-	t->timer_at = 0;
-	if (saakm_throttled_by((u64)t)) {
-		/* Its cgroup used up its time while it was in a queue: ops.dispatch throttles it. */
-		scx_bpf_task_set_slice(p, 0);
-		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
-	}
-	core->count.migrations += t->ran_on != cpu && t->ran_on != SAAKM_NO_CORE;
-	t->ran_on = cpu;
-	core->count.switches++;
-	if (SAAKM_UNDERLOAD) {
-		saakm_close_window(s->now);
-		saakm_put(SAAKM_KEPT_USED, cpu, true);
-	}
+	saakm_start_turn(s, p, t, cpu);
 out:
 	saakm_finish((u64)s);
 }
@@ -455,7 +474,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init_task, struct task_struct *p,
 	old = t->where;
 	t->serial = saakm_new_serial(cpu);
 	t->pid = p->pid;
-	t->weight = t->own_weight = 1024;
+	t->weight = t->own_weight = SAAKM_NICE_0_WEIGHT;
 	t->counted = 0;
 	t->group = saakm_first_group(args);
 	t->runtime = 0;
@@ -490,11 +509,11 @@ void BPF_STRUCT_OPS(saakm_exit_task, struct task_struct *p, struct scx_exit_task
 	saakm_free_slot(index);
 }
 
-/* The weight (1024 at nice 0) of a thread whose weight in sched_ext is `weight` (100 at nice 0). Proofs
-   rely on the bounds (proofs/events.mlw). */
+/* The weight of a thread whose weight in sched_ext is `weight` (100 at nice 0). Proofs rely on the bounds
+   (proofs/events.mlw). */
 static __always_inline u32 saakm_weight_of(u32 weight)
 {
-	u64 scaled = (u64)weight * 1024 / 100;
+	u64 scaled = (u64)weight * SAAKM_NICE_0_WEIGHT / 100;
 
 	return scaled < 1 ? 1 : scaled > SAAKM_MAX_WEIGHT ? SAAKM_MAX_WEIGHT : scaled;
 }
@@ -642,9 +661,27 @@ void BPF_STRUCT_OPS(saakm_exit, struct scx_exit_info *info)
 }
 
 /*
+ * Ends the policy before a core goes off line; the loader starts it again for the remaining cores.
+ *
+ * Without cpu_offline, the kernel does the same by itself, but only after it has deactivated the
+ * core and waited for an RCU grace period. Until then the core takes no threads from DSQs, which
+ * the policy cannot know. If the policy places rcu_preempt there, the grace period never ends, and
+ * the watchdog reports a stall of rcu_preempt (observed).
+ */
+SEC("tp_btf/cpuhp_enter")
+int BPF_PROG(saakm_core_goes, unsigned int cpu, int target, int state)
+{
+	int active = bpf_core_enum_value(enum cpuhp_state, CPUHP_AP_ACTIVE);
+
+	if (state == active && target < state)
+		scx_bpf_exit(SCX_ECODE_RSN_HOTPLUG | SCX_ECODE_ACT_RESTART, "core %d goes", cpu);
+	return 0;
+}
+
+/*
  * No cpu_online and cpu_offline: at a hot-plug the kernel ends the policy and asks the loader to
  * start it again for the new set of cores. Handling it in place would depend on the kernel version,
- * because a core that goes off line waits for its last threads in different ways. See hotplug.h.
+ * because a core that goes off line waits for its last threads in different ways.
  */
 /* clang-format off */
 SCX_OPS_DEFINE(saakm_ops,

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * SaaKM on sched_ext: a global function per handler of the policy, which the verifier checks once.
+ * SaaKM on sched_ext: how a handler of the policy is called. A function for each handler; its context, from
+ * saakm_begin to saakm_end or saakm_finish; and what follows from its effects: events enter_idle and exit_idle,
+ * the end of claims, and preemptions. Owns the idle periods of cores (idle_since), and the underload
+ * (struct saakm_window).
  */
 #ifndef SAAKM_HANDLERS_H
 #define SAAKM_HANDLERS_H
+
+/* ---- the policy's handlers ---------------------------------------------------------------- */
 
 #define SAAKM_THREAD_AT(at) SAAKM_FIELD_AT(struct saakm_thread, at)
 #define SAAKM_CONTEXT_AT(at) SAAKM_FIELD_AT(struct saakm, at)
@@ -63,5 +68,280 @@ SAAKM_CORE_HANDLER(entry, ENTRY)
 #ifdef SAAKM_ON_EXIT
 SAAKM_CORE_HANDLER(exit, EXIT)
 #endif
+
+/* ---- begin and end ----------------------------------------------------------------------- */
+
+SAAKM_GLOBAL int saakm_weigh(u64 thread);
+
+/*
+ * Prepares this core's context of `level` for an event of t (or NULL). saakm_end ends it.
+ *
+ * The context is that of the core that executes this. The event may be of another core: when a
+ * thread changes the priority, affinity or class of a running thread, its operations run here.
+ */
+static __always_inline saakm_t saakm_begin(enum saakm_context_level level, thread_t t)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	saakm_t s = saakm_context(cpu, level);
+
+	saakm_use_arena();
+	s->now = scx_bpf_now();
+	s->cpu = cpu;
+	s->subject = t ? t->index : 0;
+	s->run = s->nr_moves = s->scheduling = s->held = 0;
+	s->on_timer = level == SAAKM_IN_TIMER;
+	s->room = SAAKM_MOVES;
+	SAAKM_LOCK();
+	if (t && t->group)
+		saakm_weigh((u64)t);
+	return s;
+}
+
+/*
+ * Time from `begun` to `now`, or 0 if `now` is earlier: another core's handler may read the clock
+ * before this one set `begun`, and use it afterwards.
+ */
+static __always_inline u64 saakm_elapsed(u64 begun, u64 now)
+{
+	return now > begun ? now - begun : 0;
+}
+
+/* ---- idleness ---------------------------------------------------------------------------- */
+
+/*
+ * Core `cpu` sleeps: its idle loop starts (SAAKM_SLEEPS), or goes on after a kick (SAAKM_SETTLES).
+ * If no thread is READY there, it enters `idle`: event enter_idle.
+ *
+ * Only the core itself stores idle_since and becomes idle; any core may end that. idle_since is
+ * stored before the fully ordered swap of the word. saakm_exit_idle loads it after the swap that
+ * ended the idleness, and sees this period's value. A handler that only tests the bit loads both
+ * plainly: on arm64 it may see an older idle_since.
+ */
+static __always_inline void saakm_sleep(saakm_t s, u32 cpu, u32 change)
+{
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+	u64 word = SAAKM_LOAD(saakm_word_of(cpu));
+
+	if (!saakm_has(&WORLD->online, cpu))
+		return;
+	if (!saakm_is_idle(word) && !saakm_ready_of(word))
+		core->idle_since = s->now;
+	if (!saakm_change(s, cpu, change, 0))
+		return;
+	core->count.idles++;
+#ifdef SAAKM_ON_ENTER_IDLE
+	saakm_on_enter_idle((u64)s, cpu);
+#endif
+	if (saakm_has_missed(&core->heard))
+		saakm_search_again(cpu);
+}
+
+/* Core c has left `idle`: event exit_idle. Runs on the core that removed it. */
+SAAKM_GLOBAL int saakm_exit_idle(u64 context, u32 c)
+{
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(c);
+
+	core->count.idle_ns += saakm_elapsed(core->idle_since, s->now);
+#ifdef SAAKM_ON_EXIT_IDLE
+	saakm_on_exit_idle((u64)s, c);
+#endif
+	return 0;
+}
+
+/* Event exit_idle of the cores that have left idle. */
+SAAKM_GLOBAL int saakm_end_idleness(u64 context)
+{
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+	core_t c;
+
+	if (s->left_idle) {
+		saakm_exit_idle(context, s->left_idle - 1);
+		s->left_idle = 0;
+	}
+	if (s->nr_left) {
+		SAAKM_EACH(s, c, w, s->left.word[w]) {
+			saakm_exclude(&s->left, c);
+			saakm_exit_idle(context, c);
+		}
+		s->nr_left = 0;
+	}
+	return 0;
+}
+
+/* Releases the claims that ended in no placement. */
+SAAKM_GLOBAL int saakm_end_claims(u64 context)
+{
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+	core_t c;
+
+	SAAKM_EACH(s, c, w, s->claims.word[w]) {
+		saakm_exclude(&s->claims, c);
+		saakm_return_claim(c);
+	}
+	s->nr_claims = 0;
+	return 0;
+}
+
+static __always_inline void saakm_end_handler(saakm_t s)
+{
+	if (s->left_idle || s->nr_left)
+		saakm_end_idleness((u64)s);
+	if (s->nr_claims)
+		saakm_end_claims((u64)s);
+	SAAKM_UNLOCK();
+}
+
+/* Ends a handler. A call, because the verifier would check each branch for each state of the caller. */
+SAAKM_GLOBAL int saakm_end(u64 context)
+{
+	saakm_end_handler(SAAKM_FIELD_AT(struct saakm, context));
+	return 0;
+}
+
+/* ---- preemption --------------------------------------------------------------------------- */
+
+extern const int __preempt_count __ksym __weak;
+
+/* Of arm64. */
+struct thread_info___saakm {
+	u64 preempt_count;
+} __attribute__((preserve_access_index));
+
+struct task_struct___saakm {
+	struct thread_info___saakm thread_info;
+} __attribute__((preserve_access_index));
+
+/* All bits but those of disabled preemption and of need_resched. */
+#define SAAKM_INTERRUPTS 0x7fffff00u
+
+/* Whether p, the running thread of this CPU, is in a system call or is a kernel thread. False if that is unknown. */
+static __always_inline bool saakm_in_kernel(struct task_struct *p)
+{
+	const struct task_struct___saakm *running = (const void *)p;
+
+	if (&__preempt_count)
+		return !(*(u32 *)bpf_this_cpu_ptr(&__preempt_count) & SAAKM_INTERRUPTS);
+	if (bpf_core_field_exists(running->thread_info.preempt_count))
+		return !((u32)BPF_CORE_READ(running, thread_info.preempt_count) & SAAKM_INTERRUPTS);
+	return false;
+}
+
+/*
+ * Where the kernel preempts lazily, takes the slice of the policy's thread that runs on c, and returns true: the thread
+ * goes on until it sleeps or the next tick comes. So do the kernel's own classes, except that they also preempt at the
+ * end of a system call or interrupt, where no BPF program of ours runs. False in an interrupt on c: that is about to end.
+ *
+ * The policy changes the thread's state before the kernel switches. So if the state is RUNNING, ops.dispatch is still to
+ * come, and will find the thread that waits.
+ */
+static __always_inline bool saakm_take_slice(u32 c)
+{
+	thread_t t = saakm_thread_at(saakm_current_of(SAAKM_LOAD(saakm_word_of(c))));
+	struct task_struct *p;
+	bool taken = false;
+
+	if (!WORLD->lazy || !t)
+		return false;
+	if (c == bpf_get_smp_processor_id() && !saakm_in_kernel(bpf_get_current_task_btf()))
+		return false;
+	p = bpf_task_from_pid(t->pid);
+	if (!p)
+		return false;
+	if (saakm_thread_of(p) == t && c == saakm_core_of(t->where) &&
+	    saakm_state_of(t->where) == SAAKM_RUNNING) {
+		scx_bpf_task_set_slice(p, 0);
+		taken = true;
+	}
+	bpf_task_release(p);
+	return taken;
+}
+
+/*
+ * Preempts c's thread for one that waits there. A kick does not wait for the end of a system call: a thread that wakes
+ * another would lose its core in the middle of the call, and need it again only to end the call.
+ */
+SAAKM_GLOBAL int saakm_preempt_core(u32 c)
+{
+	saakm_core_at(c)->count.preemptions++;
+	if (!saakm_take_slice(c))
+		scx_bpf_kick_cpu(c, SCX_KICK_PREEMPT);
+	return 0;
+}
+
+/* Preempts the threads of the cores in s->preempts. */
+SAAKM_GLOBAL int saakm_preempt_cores(u64 context)
+{
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+	core_t c;
+
+	if (!s->nr_preempts)
+		return 0;
+	SAAKM_EACH(s, c, w, s->preempts.word[w]) {
+		saakm_exclude(&s->preempts, c);
+		saakm_preempt_core(c);
+	}
+	s->nr_preempts = 0;
+	return 0;
+}
+
+/* Ends the handler of an operation, which then has nothing else to do. */
+SAAKM_GLOBAL int saakm_finish(u64 context)
+{
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+
+	saakm_end_handler(s);
+	if (s->nr_preempts)
+		saakm_preempt_cores(context);
+	return 0;
+}
+
+/* ---- underload --------------------------------------------------------------------------- */
+
+/*
+ * Closes the interval if `now` is in a later one. A compare-and-swap of `interval` selects the core
+ * that closes it. That core alone writes the sums, plainly and after the swap; it races with its
+ * successor only if it takes a whole interval. Concurrent events may count in a neighbouring
+ * interval.
+ */
+SAAKM_GLOBAL int saakm_close_window(u64 now)
+{
+	struct saakm_window SAAKM_MEM *window = &WORLD->window;
+	u64 interval = now / SAAKM_TICK_NS, last = window->interval;
+	s64 used = 0;
+	u32 part;
+
+	if (interval <= last ||
+	    __sync_val_compare_and_swap(&window->interval, last, interval) != last)
+		return 0;
+	for (part = SAAKM_FORGET(0U); part < SAAKM_PARTS->first[SAAKM_SET_WORDS] && can_loop;
+	     part = SAAKM_FORGET(part + 1)) {
+		u64 SAAKM_MEM *line = saakm_line(part, 0);
+
+		used += saakm_popcount(line[SAAKM_KEPT_USED]);
+		/* Cores that are busy now count for the next interval too. */
+		line[SAAKM_KEPT_USED] =
+			SAAKM_PARTS->cores[part & (SAAKM_MAX_CORES - 1)] & ~line[SAAKM_KEPT_IDLE];
+	}
+	if (last && used > window->most)
+		window->underload += used - window->most;
+	window->cores_used += used;
+	window->intervals += last ? interval - last : 0;
+	window->most = window->runnable;
+	return 0;
+}
+
+/* Adds +1 or -1 to `runnable`. `most` is stored plainly: a concurrent maximum may be lost. */
+SAAKM_GLOBAL int saakm_count_runnable(int change)
+{
+	struct saakm_window SAAKM_MEM *window = &WORLD->window;
+	s64 n;
+
+	saakm_close_window(scx_bpf_now());
+	n = __sync_fetch_and_add(&window->runnable, change) + change;
+	if (n > window->most)
+		window->most = n;
+	return 0;
+}
 
 #endif

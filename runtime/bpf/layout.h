@@ -42,9 +42,8 @@
 #define SAAKM_THREAD_ATTRS 128 /* bytes that a policy may keep per thread */
 #define SAAKM_MAX_REASONS 32
 #define SAAKM_MAX_SETS 16
-#define SAAKM_KEPT_SETS 8  /* enum saakm_kept, and: */
-#define SAAKM_KEPT_USED 4  /* cores that ran a thread in this interval (struct saakm_window) */
-#define SAAKM_MAX_QUEUES 4 /* ready queues per core */
+#define SAAKM_KEPT_SETS 8 /* enum saakm_kept, and: */
+#define SAAKM_KEPT_USED 4 /* cores that ran a thread in this interval (struct saakm_window) */
 #define SAAKM_MAX_PARAMS 64
 #define SAAKM_MOVES 32 /* moves that one handler can request; also postponed moves per core */
 #define SAAKM_SCRATCH_SETS 48 /* temporary sets and walks per context */
@@ -267,6 +266,9 @@ struct saakm_world {
 	struct saakm_window window;
 };
 
+/* Position of the flag "with all threads of its process" in a move between cgroups; below it, the thread's id. */
+#define SAAKM_MEMBER_PROCESS_AT 32
+
 /* A record of the conformance log (log.h). */
 struct saakm_log_record {
 	uint64_t number; /* counts from 0; a gap means lost records */
@@ -304,7 +306,7 @@ enum saakm_log_kind {
 	SAAKM_L_SET,        /* core enters (a = 1) or leaves (a = 0) set number `flag` */
 };
 
-/* The events of saakm.h, in the order of EVENTS in crates/scx/src/log/format.rs. */
+/* The events of saakm.h. */
 enum saakm_event {
 	SAAKM_E_NEW,
 	SAAKM_E_UNBLOCK,

@@ -4,7 +4,22 @@
  *
  * Compile with -DSAAKM_POLICY_FILE='"nest.c"', a file that the Ipanema compiler emitted. The policy
  * decides. The headers below turn the operations of sched_ext into SaaKM's events, and carry out
- * what the policy's handlers decide.
+ * what the policy's handlers decide. Each uses those before it:
+ *
+ *   saakm.h            what the policy sees. It includes:
+ *     saakm_types.h    types, and macros for the verifier
+ *     layout.h         the memory that the loader shares
+ *     log.h            macros of the conformance log
+ *     saakm_bpf.h      access to this memory
+ *     saakm_effects.h  walks over queues, and the effects of handlers
+ *   threads.h          slots of threads
+ *   handlers.h         calls of the policy's handlers, and what precedes and follows them
+ *   write_log.h        functions of the conformance log
+ *   timers.h           timers that move entries of queues, and timers of threads
+ *   strangers.h        cores that run a thread of another class
+ *   cgroups.h          limits of cgroups
+ *   dispatch.h         a core needs a thread
+ *   events.h           all other operations
  *
  * Each core has one user DSQ per ready queue of the policy, because other cores cannot steal from a
  * local DSQ. The slot of a thread (struct saakm_thread) is the truth about its state, core and
@@ -27,14 +42,11 @@ struct {
 
 #include SAAKM_POLICY_FILE
 
-#include "handlers.h"
 #include "threads.h"
+#include "handlers.h"
 #include "write_log.h"
-#include "cores.h"
 #include "timers.h"
 #include "strangers.h"
 #include "cgroups.h"
 #include "dispatch.h"
 #include "events.h"
-#include "hotplug.h"
-#include "members.h"

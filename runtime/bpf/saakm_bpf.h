@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * SaaKM on sched_ext: the functions that emitted policy code calls.
+ * SaaKM on sched_ext: the functions that emitted policy code calls. Here those that read the shared
+ * memory; saakm_effects.h has the others.
  *
  * A handler reads and writes the arena, and notes in its context (struct saakm) what the kernel
  * must do: move DSQ entries, start timers, preempt cores. The caller of the handler does that
@@ -15,8 +16,19 @@
 #define SAAKM_FIELD_AT(type, at) ((type SAAKM_MEM *)(u64)(at))
 
 #include "layout.h"
-#include "decisions.h"
+#include "../decision.h"
 #include "log.h"
+
+/*
+ * `hearth record` attaches a program here (runtime/record/record.bpf.c). For PLACE and MOVE, `pid`
+ * is the thread and `khz` the frequency of the target core that the policy saw. Without an attached
+ * program it costs one call.
+ */
+SAAKM_GLOBAL int saakm_decided(u64 what, u64 pid, u64 khz)
+{
+	asm volatile("" : : "r"(what), "r"(pid), "r"(khz));
+	return 0;
+}
 
 /* ---- the arena --------------------------------------------------------------------------- */
 

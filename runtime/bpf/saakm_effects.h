@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * SaaKM on sched_ext: shared sets of cores, walks over ready queues, and the effects of handlers.
+ * Effects change the words of threads and cores (words.h); what the kernel must do is only noted in
+ * the context.
  */
 #ifndef SAAKM_EFFECTS_H
 #define SAAKM_EFFECTS_H

@@ -8,7 +8,8 @@
  * sees a running thread and the READY ones behind it, as on any busy core.
  *
  * The threads behind a stranger may wait for long, and the core has no ticks that would balance
- * them. So a timer places them again.
+ * them. So a timer of the core, which is owned here, places them again: event unblock. A turn of the
+ * stranger begins in sched_switch.
  */
 #ifndef SAAKM_STRANGERS_H
 #define SAAKM_STRANGERS_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SaaKM on sched_ext: slots of threads, and affinity. */
+/*
+ * SaaKM on sched_ext: from a task of the kernel to its slot. Owns the map of slots, the lists of free slots, and
+ * the affinity in a slot. Called by the operations in events.h.
+ */
 #ifndef SAAKM_THREADS_H
 #define SAAKM_THREADS_H
 

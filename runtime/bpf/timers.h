@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * SaaKM on sched_ext: moves of DSQ entries, and timers.
+ * SaaKM on sched_ext: moves of DSQ entries, and timers: event timer. Owns the postponed moves of a core
+ * (context POSTPONED, pending_head, pending_tail).
  *
  * A handler moves a thread by changing t->where. The entry in the DSQ follows later: the kernel
  * allows moves between DSQs only in ops.dispatch and where no run queue is locked, such as in BPF

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SaaKM on sched_ext: writes the log of log.h. */
+/* SaaKM on sched_ext: the functions of the conformance log (log.h). Owns its lock and what was last logged. */
 #ifndef SAAKM_WRITE_LOG_H
 #define SAAKM_WRITE_LOG_H
 

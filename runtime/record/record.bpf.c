@@ -3,23 +3,7 @@
  * The kernel side of the recorder: it writes scheduling events as 64-bit words into a ring for each core ("lane").
  *
  * It takes no lock and wakes no thread, and each core writes only its own lane. User space polls the lanes through
- * shared memory. A word is written by one store. Its lowest bit changes with every lap around the ring, so that the
- * reader can tell whether the word is new:
- *
- *   bit 0      lap: 1 in the first lap, 0 in the second, ...
- *   bits 1-4   kind (enum kind)
- *   bits 5-28  the lowest 24 bits of the time in ns
- *   bits 29-63 payload
- *
- * Further words of a record have the lap bit and 63 bits of content.
- *
- * A fast record is written with interrupts off. Its full time follows from that of the previous fast record: if more
- * than 2^23 ns lie between them, a RESYNC comes first. Slow records may be delayed by interrupts and preemption. Their
- * second word is their full time, which does not affect the times of fast records.
- *
- * The running thread of a fast record is that of the last RESYNC, HERE, SWITCH or slow record. Slow records name it.
- *
- * The reader is crates/recorder/src/bpf.
+ * shared memory (record.h).
  */
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -82,42 +66,7 @@ struct task_struct___preempt {
 
 extern void *bpf_rdonly_cast(const void *object, u32 type) __ksym __weak;
 
-enum kind {
-	DECISION,
-	SWITCH,
-	WAKING,
-	WAKING_IN_INTERRUPT,
-	WAKEUP_NEW,
-	MIGRATE,
-	IDLE,
-	TICK,
-	RESYNC,
-	FORK,
-	EXEC,
-	EXIT,
-	WAIT,
-	FREQUENCY,
-	NAME,
-	HERE,
-};
-
-struct lane {
-	/* Number of the next word. */
-	u64 head;
-	/* Time of the last fast record. */
-	u64 last;
-	/* Last known bound of the head. */
-	u64 limit;
-	/* Number of events dropped since the last RESYNC. */
-	u64 lost;
-	/* The thread of the last switch. */
-	u64 running;
-	u64 line[11];
-	/* Written by the reader: words before this one are free. */
-	u64 tail;
-	u64 lines[15];
-	u64 words[];
-};
+#include "record.h"
 
 /* Number of words of a lane, a power of two. The loader sets all constants. */
 const volatile u64 words = 1 << 12;
@@ -129,11 +78,8 @@ const volatile u64 base_khz = 0;
  */
 const volatile s64 preempt_count_offset = 0;
 const volatile s64 samples_offset = 0;
-/*
- * Bits of the preempt count that are set while an interrupt is handled: NMIs and hard interrupts are counted in bits
- * 16-23, in newer kernels in bits 24-31; soft interrupts have bit 8.
- */
-const volatile u64 interrupt_bits = 0xff0100;
+/* Bits of the preempt count that are set while an interrupt is handled. */
+const volatile u64 interrupt_bits = 0;
 
 /* One value per core. The loader sets both sizes. */
 struct {
@@ -147,7 +93,7 @@ struct {
 /* Room for records that are begun after another one has checked for room. */
 #define SLACK 256
 /* Maximum time between fast records without a RESYNC, in ns. */
-#define SPAN (1 << 23)
+#define SPAN (1 << (TIME_BITS - 1))
 #define MASK(bits) ((1ull << (bits)) - 1)
 
 static __always_inline struct lane *lane(void)
@@ -164,7 +110,12 @@ static __always_inline void put(struct lane *lane, u64 at, u64 content)
 
 static __always_inline u64 header(u64 kind, u64 time, u64 payload)
 {
-	return kind | (time & MASK(24)) << 4 | payload << 28;
+	return kind | (time & MASK(TIME_BITS)) << KIND_BITS | payload << PAYLOAD_AT;
+}
+
+static __always_inline u64 length_of(u64 kind)
+{
+	return LENGTHS >> LENGTH_BITS * kind & MASK(LENGTH_BITS);
 }
 
 static __always_inline bool has_room(struct lane *lane, u64 head, u64 count)
@@ -183,7 +134,7 @@ static __noinline int resync(struct lane *lane, u64 now)
 	at = lane->head;
 	if (!has_room(lane, at, 8))
 		return 0;
-	lane->head = at + 3;
+	lane->head = at + length_of(RESYNC);
 	lane->running = (u32)bpf_get_current_pid_tgid();
 	put(lane, at, header(RESYNC, now, lane->running));
 	put(lane, at + 1, now);
@@ -235,8 +186,8 @@ static __always_inline void slow(u64 kind, u64 flags)
 	u64 at, pid = (u32)bpf_get_current_pid_tgid();
 	struct lane *to = lane();
 	u64 now = bpf_ktime_get_ns();
-	if (to && reserve(to, 2, &at)) {
-		put(to, at, header(kind, now, pid | flags << 22));
+	if (to && reserve(to, length_of(kind), &at)) {
+		put(to, at, header(kind, now, pid | flags << PID_BITS));
 		put(to, at + 1, now);
 	}
 }
@@ -248,11 +199,11 @@ static __always_inline void named(u64 kind, u64 payload, const char *comm)
 	struct lane *to = lane();
 	bpf_probe_read_kernel_str(name, sizeof name, comm);
 	now = bpf_ktime_get_ns();
-	if (to && reserve(to, 5, &at)) {
+	if (to && reserve(to, length_of(kind), &at)) {
 		put(to, at, header(kind, now, payload));
 		put(to, at + 1, now);
-		put(to, at + 2, name[0] & MASK(62));
-		put(to, at + 3, name[0] >> 62 | name[1] << 2);
+		put(to, at + 2, name[0] & MASK(NAME_BITS));
+		put(to, at + 3, name[0] >> NAME_BITS | name[1] << (64 - NAME_BITS));
 		put(to, at + 4, (u32)bpf_get_current_pid_tgid());
 	}
 }
@@ -300,12 +251,12 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned state)
 {
-	u64 stop = preempt || !state ? 0 : state & 0x80 ? 3 : 2; /* TASK_DEAD */
+	u64 stop = preempt || !state ? PREEMPTED : state & 0x80 ? EXITED : BLOCKED; /* TASK_DEAD */
 	struct rq *queue = run_queue(prev);
 	u64 length = queue ? queue->nr_running : 0;
 	struct lane *to = lane();
-	length = length > 255 ? 255 : length;
-	fast(to, SWITCH, next->pid | stop << 22 | length << 24, 0, 0);
+	length = length > MASK(QUEUE_BITS) ? MASK(QUEUE_BITS) : length;
+	fast(to, SWITCH, next->pid | stop << PID_BITS | length << QUEUE_AT, 0, 0);
 	if (to)
 		to->running = next->pid;
 	return 0;
@@ -314,15 +265,15 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 SEC("tp_btf/sched_waking")
 int BPF_PROG(waking, struct task_struct *task)
 {
-	fast(lane(), in_interrupt() ? WAKING_IN_INTERRUPT : WAKING, task->pid | cpu_of(task) << 22,
-	     0, 0);
+	fast(lane(), in_interrupt() ? WAKING_IN_INTERRUPT : WAKING,
+	     task->pid | cpu_of(task) << PID_BITS, 0, 0);
 	return 0;
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(wakeup_new, struct task_struct *task)
 {
-	fast(lane(), WAKEUP_NEW, task->pid | cpu_of(task) << 22, 0, 0);
+	fast(lane(), WAKEUP_NEW, task->pid | cpu_of(task) << PID_BITS, 0, 0);
 	return 0;
 }
 
@@ -331,7 +282,8 @@ int BPF_PROG(migrate, struct task_struct *task, int to)
 {
 	u64 queued = task->on_rq ==
 		     2; /* TASK_ON_RQ_MIGRATING: moved while queued, not placed by a wake-up */
-	fast(lane(), MIGRATE, task->pid | (u64)to << 22, cpu_of(task) | queued << 32, 1);
+	fast(lane(), MIGRATE, task->pid | (u64)to << PID_BITS, cpu_of(task) | queued << QUEUED_AT,
+	     1);
 	return 0;
 }
 
@@ -355,7 +307,8 @@ int BPF_PROG(tick)
 				      (void *)run_queue((void *)bpf_get_current_task_btf()) +
 					      samples_offset);
 	if (counted.mperf)
-		fast(lane(), TICK, counted.aperf * base_khz / counted.mperf & MASK(35), 0, 0);
+		fast(lane(), TICK, counted.aperf * base_khz / counted.mperf & MASK(63 - PAYLOAD_AT),
+		     0, 0);
 	else if (!base_khz)
 		fast(lane(), TICK, 0, 0, 0);
 	return 0;
@@ -377,7 +330,6 @@ int BPF_PROG(renamed, struct task_struct *task, const char *comm)
 	return 0;
 }
 
-#define PATH_WORDS 7
 #define PATH_MOST 256
 
 SEC("tp_btf/sched_process_exec")
@@ -393,7 +345,7 @@ int BPF_PROG(execed, struct task_struct *task, int old_pid, struct linux_binprm 
 		name += length - sizeof path;
 	bpf_probe_read_kernel_str(path, sizeof path, name);
 	now = bpf_ktime_get_ns();
-	if (to && reserve(to, 3 + PATH_WORDS + 1, &at)) {
+	if (to && reserve(to, length_of(EXEC), &at)) {
 		u64 left = 0;
 		put(to, at, header(EXEC, now, old_pid));
 		put(to, at + 1, now);
@@ -427,7 +379,7 @@ int BPF_PROG(frequency, unsigned khz, unsigned cpu)
 {
 	u64 at, now = bpf_ktime_get_ns();
 	struct lane *to = lane();
-	if (to && reserve(to, 3, &at)) {
+	if (to && reserve(to, length_of(FREQUENCY), &at)) {
 		put(to, at, header(FREQUENCY, now, cpu));
 		put(to, at + 1, now);
 		put(to, at + 2, khz);
@@ -436,19 +388,22 @@ int BPF_PROG(frequency, unsigned khz, unsigned cpu)
 }
 
 /*
- * Attached to saakm_decided() of runtime/bpf/decisions.h in each program of a policy that Hearth runs. `what` is packed by
- * SAAKM_DECISION there.
+ * Attached to saakm_decided() of runtime/bpf in each program of a policy that Hearth runs.
  */
 SEC("?fentry")
 int BPF_PROG(decided, u64 what, u64 pid, u64 khz)
 {
-	u64 at, now = bpf_ktime_get_ns(), decision = what & MASK(8), flag = what >> 8 & 1;
-	u64 target = what >> 16 & MASK(13), reason = what >> 32 & MASK(16);
+	u64 at, now = bpf_ktime_get_ns(), decision = what & MASK(8),
+		flag = what >> SAAKM_D_FLAG_AT & 1;
+	u64 target = what >> SAAKM_D_TARGET_AT & MASK(CPU_BITS);
+	u64 reason = what >> SAAKM_D_REASON_AT & MASK(16);
 	struct lane *to = lane();
-	if (to && reserve(to, 3, &at)) {
-		put(to, at, header(DECISION, now, (pid & MASK(22)) | target << 22));
+	if (to && reserve(to, length_of(DECISION), &at)) {
+		put(to, at, header(DECISION, now, (pid & MASK(PID_BITS)) | target << PID_BITS));
 		put(to, at + 1, now);
-		put(to, at + 2, (khz & MASK(32)) | reason << 32 | decision << 48 | flag << 56);
+		put(to, at + 2,
+		    (khz & MASK(32)) | reason << REASON_AT | decision << DECISION_AT |
+			    flag << FLAG_AT);
 	}
 	return 0;
 }

@@ -11,11 +11,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::ptr;
 
 /// Largest number of ready queues of a core.
-pub const QUEUES: usize = 4;
+pub const QUEUES: usize = hearth_scx::layout::MAX_QUEUES;
 /// `SAAKM_READY` and `SAAKM_MIGRATING` of the kernel runtime's `enum saakm_state`: a core counts such threads as ready.
 /// The handler of a timer holds its thread, so that it is MIGRATING.
-const READY: u8 = 2;
-const MIGRATING: u8 = 7;
+const READY: u8 = hearth_scx::layout::state::READY;
+const MIGRATING: u8 = hearth_scx::layout::state::MIGRATING;
 
 /// The last logged state of a core.
 #[derive(Clone, Copy)]

@@ -1,6 +1,7 @@
 //! Units of a policy's parameters, with parsing and formatting.
 
 use crate::ir::{BaseType, Type};
+use hearth_base::constants::TICK_NS;
 use serde::Serialize;
 
 /// Unit of a parameter's value.
@@ -33,8 +34,8 @@ impl Unit {
         match self {
             // A suffix that ends with another one must come first.
             Unit::Time => &[
-                ("ticks", 4_000_000),
-                ("tick", 4_000_000),
+                ("ticks", TICK_NS as i64),
+                ("tick", TICK_NS as i64),
                 ("ns", 1),
                 ("us", 1_000),
                 ("ms", 1_000_000),

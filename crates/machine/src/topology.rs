@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of hardware threads of a machine.
-pub(crate) const MAX_CORES: usize = 1024;
+pub(crate) use hearth_base::constants::MAX_CORES;
 
 /// Order in which Linux numbers the hardware threads, as set by the firmware.
 ///

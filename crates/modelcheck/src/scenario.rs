@@ -1,5 +1,6 @@
 //! Scenarios: a small machine, threads, and their programs.
 
+use hearth_base::constants::NICE_0_WEIGHT;
 use serde::{Deserialize, Serialize};
 
 use crate::cores::Cores;
@@ -44,7 +45,7 @@ pub struct ThreadSpec {
     /// Cores that it may run on. Empty means all.
     #[serde(default)]
     pub affinity: Cores,
-    /// As in Linux: 1024 at nice 0.
+    /// As in Linux: [`NICE_0_WEIGHT`] at nice 0.
     #[serde(default = "nice_0")]
     pub weight: u32,
     /// Execution time before it is created, in nanoseconds.
@@ -74,7 +75,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 fn nice_0() -> u32 {
-    1024
+    NICE_0_WEIGHT
 }
 
 impl ThreadSpec {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hearth_base::constants::{MAX_WEIGHT, NICE_0_WEIGHT};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -40,9 +41,6 @@ struct File {
     #[serde(default)]
     set: Vec<Set>,
 }
-
-/// As SAAKM_MAX_WEIGHT in `runtime/saakm.h`: proofs rely on it.
-const MAX_WEIGHT: u32 = 1 << 20;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -128,7 +126,7 @@ does = ["sleep"]          # or "forever", "fork N", ..."#;
             let program = thread.does.iter().map(once).collect::<Result<Vec<Op>, _>>()?;
             Ok(ThreadSpec {
                 affinity: set(&thread.allowed)?,
-                weight: weight.map_or(1024, |weight| *weight.get_ref()),
+                weight: weight.map_or(NICE_0_WEIGHT, |weight| *weight.get_ref()),
                 runtime: thread.runtime,
                 ..ThreadSpec::new(start, &program.repeat(thread.times.unwrap_or(1).into()))
             })

@@ -1,5 +1,6 @@
 //! Converts a counterexample to a trace like that of any other run.
 
+use hearth_base::constants::TICK_NS;
 use hearth_policy::Policy;
 use hearth_trace::{CoreId, CoreInfo, Event, Header, IDLE, Kind, Source, Stop, ThreadInfo, Tid, Time, Trace};
 
@@ -11,7 +12,7 @@ use crate::search::CheckError;
 use crate::world::{NO_THREAD, World};
 
 /// How long a trace shows the final state, in nanoseconds: one tick, so that metrics measure the violation.
-pub const HELD: Time = 4_000_000;
+pub const HELD: Time = TICK_NS;
 
 /// Replays a counterexample and records a trace.
 ///

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use hearth_base::constants;
+pub use hearth_base::constants::MAX_QUEUES;
 use hearth_ipanema::ir::Event;
 
 use crate::cores::Cores;
@@ -10,10 +12,7 @@ use crate::cores::Cores;
 pub const NO_THREAD: u8 = u8::MAX;
 /// Largest number of threads: a `Line` has four bits for each.
 pub const MAX_THREADS: usize = 7;
-/// Largest number of ready queues per core, as in the runtimes.
-pub const MAX_QUEUES: usize = 4;
-/// A tick as in the papers: 4 ms.
-pub const TICK_NS: i64 = 4_000_000;
+pub const TICK_NS: i64 = constants::TICK_NS as i64;
 
 /// SaaKM's states of a thread. MIGRATING only occurs within an atomic step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

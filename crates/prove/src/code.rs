@@ -432,6 +432,23 @@ mod tests {
                          [wp] [Z3 4.8.12] Goal typed_f_assert : Valid (Qed:5ms) (10ms)\n";
 
     #[test]
+    fn the_contracts_have_the_numbers_of_the_runtime() {
+        let (contracts, runtime) = (HEADERS[0].1, RUNTIME[3].1);
+        let is_shared = |line: &&str| {
+            let names = [
+                "#define SAAKM_TICK_NS ",
+                "#define SAAKM_MAX_CORES ",
+                "#define SAAKM_NO_CORE ",
+                "enum saakm_",
+            ];
+            names.iter().any(|name| line.starts_with(name))
+        };
+        let shared: Vec<&str> = contracts.lines().filter(is_shared).collect();
+        assert_eq!(shared.len(), 5);
+        assert!(shared.iter().all(|line| runtime.lines().any(|other| other == *line)), "{shared:?}");
+    }
+
+    #[test]
     fn goals_have_verdicts() {
         let goals = goals(VALID).unwrap();
         assert!(goals["typed_f_ensures"] && goals["typed_f_assert"]);

@@ -3,6 +3,7 @@
 
 use crate::arena::{Arena, read, store};
 use crate::error::Error;
+use crate::layout::frequency_source::{KERNEL, MODEL, UNKNOWN};
 use crate::layout::{CoreWord, MAX_CORES};
 use hearth_host::{Host, now};
 use hearth_machine::{Governor, Machine, Model};
@@ -13,11 +14,6 @@ use std::time::Duration;
 
 /// Sampling interval of the model.
 pub const STEP: Duration = Duration::from_millis(1);
-
-/// `enum saakm_frequency_source`
-const UNKNOWN: u32 = 0;
-const KERNEL: u32 = 1;
-const MODEL: u32 = 2;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Source {

@@ -21,14 +21,16 @@ impl CoreWord {
         self.0 as u32
     }
 
-    /// Whether the kernel's idle loop runs (SAAKM_CORE_SLEEPS in words.h).
+    /// Whether the kernel's idle loop runs.
     pub fn sleeps(self) -> bool {
-        self.0 >> 62 & 1 != 0
+        self.0 & bindings::SAAKM_CORE_SLEEPS != 0
     }
 
     /// Whether a thread of the policy runs. The first slots stand for threads of other classes.
     pub fn runs(self) -> bool {
-        self.0 >> 32 & 0x3fff_ffff >= FIRST_THREAD
+        let current =
+            self.0 >> bindings::SAAKM_CORE_CURRENT_AT & u64::from(bindings::SAAKM_CORE_CURRENT_MASK);
+        current >= FIRST_THREAD
     }
 }
 
@@ -66,7 +68,12 @@ numbers! { usize:
     CONTEXTS = SAAKM_CONTEXTS,
     MAX_REASONS = SAAKM_MAX_REASONS,
     MAX_SETS = SAAKM_MAX_SETS,
+    MAX_QUEUES = SAAKM_MAX_QUEUES,
     MAX_PARAMS = SAAKM_MAX_PARAMS,
+}
+
+numbers! { u32:
+    PROCESS_AT = SAAKM_MEMBER_PROCESS_AT,
 }
 
 /// Kinds of [`LogRecord`]: `enum saakm_log_kind`.
@@ -95,25 +102,59 @@ pub mod log_kind {
     }
 }
 
+/// States of a thread: `enum saakm_state`.
+pub mod state {
+    use super::bindings;
+
+    numbers! { u8:
+        READY = SAAKM_READY,
+        MIGRATING = SAAKM_MIGRATING,
+    }
+}
+
+/// Sources of the frequencies that a policy sees: `enum saakm_frequency_source`.
+pub mod frequency_source {
+    use super::bindings;
+
+    numbers! { u32:
+        UNKNOWN = SAAKM_KHZ_UNKNOWN,
+        KERNEL = SAAKM_KHZ_KERNEL,
+        MODEL = SAAKM_KHZ_MODEL,
+    }
+}
+
 /// Events of a policy: `enum saakm_event`.
 pub mod event {
     use super::bindings;
 
-    numbers! { usize:
-        NEW = SAAKM_E_NEW,
-        UNBLOCK = SAAKM_E_UNBLOCK,
-        SCHEDULE = SAAKM_E_SCHEDULE,
-        TICK = SAAKM_E_TICK,
-        YIELD = SAAKM_E_YIELD,
-        PREEMPT = SAAKM_E_PREEMPT,
-        BLOCK = SAAKM_E_BLOCK,
-        TERMINATE = SAAKM_E_TERMINATE,
-        TIMER = SAAKM_E_TIMER,
-        NEWLY_IDLE = SAAKM_E_NEWLY_IDLE,
-        ENTER_IDLE = SAAKM_E_ENTER_IDLE,
-        EXIT_IDLE = SAAKM_E_EXIT_IDLE,
-        BALANCE = SAAKM_E_BALANCE,
-        ENTRY = SAAKM_E_ENTRY,
-        EXIT = SAAKM_E_EXIT,
+    /// Declares the numbers of the events and their names.
+    macro_rules! events {
+        ($($event:ident = $c:ident, $name:literal;)*) => {
+            numbers! { usize: $($event = $c),* }
+            /// Names by number.
+            pub const NAMES: [&str; [$($name),*].len()] = {
+                let mut names = [""; [$($name),*].len()];
+                $(names[$event] = $name;)*
+                names
+            };
+        };
+    }
+
+    events! {
+        NEW = SAAKM_E_NEW, "new";
+        UNBLOCK = SAAKM_E_UNBLOCK, "unblock";
+        SCHEDULE = SAAKM_E_SCHEDULE, "schedule";
+        TICK = SAAKM_E_TICK, "tick";
+        YIELD = SAAKM_E_YIELD, "yield";
+        PREEMPT = SAAKM_E_PREEMPT, "preempt";
+        BLOCK = SAAKM_E_BLOCK, "block";
+        TERMINATE = SAAKM_E_TERMINATE, "terminate";
+        TIMER = SAAKM_E_TIMER, "timer";
+        NEWLY_IDLE = SAAKM_E_NEWLY_IDLE, "newly_idle";
+        ENTER_IDLE = SAAKM_E_ENTER_IDLE, "enter_idle";
+        EXIT_IDLE = SAAKM_E_EXIT_IDLE, "exit_idle";
+        BALANCE = SAAKM_E_BALANCE, "balance";
+        ENTRY = SAAKM_E_ENTRY, "entry";
+        EXIT = SAAKM_E_EXIT, "exit";
     }
 }

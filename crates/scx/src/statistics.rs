@@ -304,8 +304,8 @@ impl Statistics {
     }
 }
 
-/// Interval of underload in ns (SAAKM_TICK_NS).
-pub const INTERVAL_NS: u64 = 4_000_000;
+/// Interval of underload in ns.
+pub use hearth_base::constants::TICK_NS as INTERVAL_NS;
 
 /// The statistics between two readings.
 pub struct Difference<'a> {

@@ -1,6 +1,7 @@
 //! What surrounds the workload: the run before it, daemons, and the time that placements and hand-overs take.
 
 use crate::thread::noise_millionths;
+use hearth_base::constants::TICK_NS;
 use hearth_workload::{Op, Thread};
 use std::fmt;
 use std::str::FromStr;
@@ -103,8 +104,8 @@ pub(crate) const WARM_UP_NS: u64 = 200_000_000;
 /// Kinds of background threads: name, number of threads, period and CPU time at the nominal frequency.
 const BACKGROUND: [(&str, u64, u64, u64); 2] = [
     // Linux kernel/rcu/tree.c: during a grace period, RCU's kernel thread wakes up every
-    // RCU_JIFFIES_TILL_FORCE_QS jiffies: 4 ms at 250 Hz. CPU time: assumption.
-    ("rcu_sched", 1, 4_000_000, 10_000),
+    // RCU_JIFFIES_TILL_FORCE_QS: one tick. CPU time: assumption.
+    ("rcu_sched", 1, TICK_NS, 10_000),
     // Assumption: the system's own services and monitoring, 80 short wake-ups per second. Fewer Cores, More
     // Hertz, section 4.4: "system or daemon threads (e.g. systemd) that wake up and block immediately".
     ("daemon", 8, 100_000_000, 50_000),

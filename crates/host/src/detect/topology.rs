@@ -2,11 +2,10 @@
 
 use crate::error::Error;
 use crate::sysfs::{Files, show_list};
+use hearth_base::constants::MAX_CORES;
 use hearth_machine::Numbering;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of hardware threads in a machine file.
-const MOST_CORES: usize = 1024;
 /// ACPI's distance of a node to itself; also used between nodes that the kernel treats as one.
 const LOCAL: u8 = 10;
 const NEXT: u8 = 11;
@@ -79,9 +78,9 @@ impl Layout {
         if only.is_none() && !offline.is_empty() {
             notes.push(format!("the kernel's cores {} are offline, and left out", show_list(&offline)));
         }
-        if cpus.len() > MOST_CORES {
+        if cpus.len() > MAX_CORES {
             return Err(Error::Irregular(format!(
-                "this machine has {} hardware threads; a machine file has at most {MOST_CORES}: describe a part of it \
+                "this machine has {} hardware threads; a machine file has at most {MAX_CORES}: describe a part of it \
                  with `--cores LIST`",
                 cpus.len()
             )));

@@ -6,6 +6,7 @@
 //!
 //! The tree is at most [`MAX_DEPTH`] nodes high, so passes may recurse.
 
+use hearth_base::constants::TICK_NS;
 use serde::Serialize;
 
 pub use super::span::Span;
@@ -607,7 +608,7 @@ pub enum TimeUnit {
     Microseconds,
     Milliseconds,
     Seconds,
-    /// 4 ms, independent of the kernel's HZ.
+    /// [`TICK_NS`], whatever the kernel's HZ.
     Ticks,
 }
 
@@ -637,7 +638,7 @@ impl TimeUnit {
             TimeUnit::Microseconds => 1_000,
             TimeUnit::Milliseconds => 1_000_000,
             TimeUnit::Seconds => 1_000_000_000,
-            TimeUnit::Ticks => 4_000_000,
+            TimeUnit::Ticks => TICK_NS as i64,
         }
     }
 }

@@ -8,14 +8,14 @@
 
 use super::pstate::{PState, PStates};
 use super::spec;
-use crate::pelt::{PERIOD_NS, decay};
+use crate::pelt::{HALF_LIFE, PERIOD_NS, decay};
 
 /// Fractional bits of an activity.
 const SHIFT: u32 = 32;
 /// Activity of a core that is always busy.
 const FULL: u64 = 1 << SHIFT;
 /// Time in which [`decay`] halves a value.
-const HALF_LIFE_NS: u128 = 32 * PERIOD_NS as u128;
+const HALF_LIFE_NS: u128 = (HALF_LIFE * PERIOD_NS) as u128;
 /// ln 2, in millionths.
 const LN2: u128 = 693_147;
 

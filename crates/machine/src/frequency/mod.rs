@@ -48,15 +48,13 @@ use crate::pelt::FULL;
 use counters::{Counters, Reading};
 use due::Due;
 use grant::{Windows, grant};
+use hearth_base::constants::TICK_NS;
 use hwp::Activity;
 use invariance::Invariance;
 use power::{Load, Meter};
 use pstate::{PState, PStates};
 use request::{Bounds, Requests};
 use turbo::{Limits, Socket};
-
-/// Period of the scheduler's tick (HZ=250). Ticks of idle cores are at its multiples.
-const TICK_NS: u64 = 4_000_000;
 
 /// One physical core.
 #[derive(Debug, Clone)]
@@ -420,6 +418,7 @@ impl Model {
             if stops_tick {
                 self.requests.idle(index);
             } else {
+                // Ticks of idle cores are at multiples of the period.
                 let tick = (now / TICK_NS + 1) * TICK_NS;
                 self.due.set(2 * self.cores.len() + index, tick);
             }

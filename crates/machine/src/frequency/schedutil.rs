@@ -7,6 +7,7 @@
 //! Left out: the boost for threads that waited for I/O, deadline threads, utilisation clamps.
 
 use super::spec::FrequencySpec;
+use crate::pelt::FULL;
 
 /// Parameters of the governor.
 #[derive(Debug, Clone)]
@@ -68,7 +69,7 @@ impl Schedutil {
     pub fn update(&self, state: &mut State, now: u64, util: u32) -> Option<u32> {
         let busy = !std::mem::take(&mut state.idled);
         let base = u64::from(if self.invariant { self.max_khz } else { state.cur_khz });
-        let khz = (base + base / 4) * u64::from(util.min(1024)) / 1024;
+        let khz = (base + base / 4) * u64::from(util.min(FULL)) / u64::from(FULL);
         let khz = (khz as u32).clamp(self.min_khz, self.max_khz);
         // "Do not reduce the frequency if the CPU has not been idle recently."
         if khz == state.next_khz || (busy && khz < state.next_khz) {

@@ -13,6 +13,7 @@
 //! Left out: the workload's own timers, and the limit on exit latency for threads that wait for I/O.
 
 use super::IdleState;
+use hearth_base::constants::TICK_NS;
 
 /// Number of idle times that the governor remembers.
 const INTERVALS: usize = 8;
@@ -26,8 +27,8 @@ const NEXT_TIMER_US: u32 = 100_000;
 const DECAY: u32 = 8;
 /// Resolution of the moving average.
 const RESOLUTION: u32 = 1024;
-/// Period of the tick (HZ=250).
-const TICK_US: u32 = 4_000;
+/// Period of the tick.
+const TICK_US: u32 = (TICK_NS / 1_000) as u32;
 /// Longest idle time to learn, about 17 minutes; it keeps the squares in range.
 const LONGEST_US: u64 = 1_000_000_000;
 

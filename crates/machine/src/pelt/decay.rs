@@ -4,7 +4,7 @@
 pub const PERIOD_NS: u64 = 1 << 20;
 
 /// Periods in which a value halves (Linux `LOAD_AVG_PERIOD`).
-const HALF_LIFE: u64 = 32;
+pub const HALF_LIFE: u64 = 32;
 
 /// Fractional bits of the factors.
 const SHIFT: u32 = 32;

@@ -38,5 +38,6 @@ mod decay;
 mod thread;
 
 pub use self::core::CoreUtil;
+pub(crate) use decay::HALF_LIFE;
 pub use decay::{PERIOD_NS, decay};
 pub use thread::{FULL, Util};

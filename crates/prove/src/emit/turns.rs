@@ -11,6 +11,7 @@ use super::running::{self, Goal, is_restarted_by_its_own, ran_since};
 use super::unit::{Unit, attribute_name};
 use crate::obligation::{Id, Property};
 use crate::whyml::{Why, app, deref, old};
+use hearth_base::constants::TICK_NS;
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
 use hearth_ipanema::ir::{
     AttributeId, BaseType, Event, Expr, ExprKind, Extreme, Function, FunctionId, LocalId, Over, Owner,
@@ -22,8 +23,8 @@ const FIRST: &str = "it takes the first thread of the first queue that has one";
 const LEAST: &str = "it takes the thread with the least key of the first queue that has one";
 const ENDS: &str = "while another thread waits, it preempts a thread whose turn is over";
 
-/// As SAAKM_TICK_NS: a tick is at most this late.
-const TICK: i64 = 4_000_000;
+/// A tick is at most this late.
+const TICK: i64 = TICK_NS as i64;
 
 pub fn emit(unit: &Unit, theory: &mut Theory) {
     let policy = unit.policy;

@@ -1,5 +1,5 @@
 //! Decisions of a policy that Hearth runs: the program `decided` is attached to the function `saakm_decided`
-//! (`runtime/bpf/decisions.h`) of each program of the policy. It writes into the lanes of the recording.
+//! (`runtime/bpf`) of each program of the policy. It writes into the lanes of the recording.
 
 use super::{Settings, opened, refusal};
 use libbpf_rs::btf::types::Func;

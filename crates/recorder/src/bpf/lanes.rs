@@ -1,13 +1,14 @@
 //! Shared memory into which the BPF programs write the words of each core.
 
+use super::bindings;
 use std::os::fd::AsRawFd;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// `struct lane` of `record.bpf.c`: size of the part before its words, and offsets of two fields.
-pub const HEAD_BYTES: usize = 256;
-const LOST: usize = 24;
-const TAIL: usize = 128;
+// Offsets in a lane.
+const LOST: usize = bindings::LOST_AT as usize;
+const TAIL: usize = bindings::TAIL_AT as usize;
+const WORDS: usize = bindings::WORDS_AT as usize;
 
 /// The lanes of all cores. Lane `n` is that of the kernel's CPU `n`.
 pub struct Lanes {
@@ -25,7 +26,7 @@ unsafe impl Send for Lanes {}
 impl Lanes {
     /// Size of a lane in bytes.
     pub fn lane_bytes(words: u64) -> usize {
-        HEAD_BYTES + words as usize * 8
+        WORDS + words as usize * 8
     }
 
     /// Maps the lanes of an array map with `count` values of [`Lanes::lane_bytes`].
@@ -57,7 +58,7 @@ impl Lanes {
         let Some(&(mut next)) = self.next.get(lane) else { return taken };
         loop {
             let place = (next & (self.words - 1)) as usize;
-            let word = self.at(lane, HEAD_BYTES + place * 8).load(Ordering::Acquire);
+            let word = self.at(lane, WORDS + place * 8).load(Ordering::Acquire);
             if (word & 1 == 1) != (next & self.words == 0) {
                 break;
             }
@@ -101,7 +102,7 @@ mod tests {
 
     fn write(lanes: &Lanes, lane: usize, at: u64, content: u64) {
         let lap = u64::from(at & lanes.words == 0);
-        let offset = HEAD_BYTES + (at & (lanes.words - 1)) as usize * 8;
+        let offset = WORDS + (at & (lanes.words - 1)) as usize * 8;
         lanes.at(lane, offset).store(content << 1 | lap, Ordering::Release);
     }
 

@@ -1,20 +1,21 @@
 //! Decoding of words. `tests/record.rs` tests the programs in a kernel.
 
+use super::bindings::*;
 use super::*;
 use hearth_trace::Stop;
 use hearth_trace::ftrace::KernelEvent;
 use proptest::prelude::*;
 
-fn word(kind: u64, time: u64, payload: u64) -> u64 {
-    kind | (time & 0xff_ffff) << 4 | payload << 28
+fn word(kind: u32, time: u64, payload: u64) -> u64 {
+    u64::from(kind) | (time & 0xff_ffff) << 4 | payload << 28
 }
 
 fn resync(time: u64, pid: u64, lost: u64) -> [u64; 3] {
-    [word(8, time, pid), time, lost]
+    [word(RESYNC, time, pid), time, lost]
 }
 
 fn switch(time: u64, next: u64, stop: u64, length: u64) -> u64 {
-    word(1, time, next | stop << 22 | length << 24)
+    word(SWITCH, time, next | stop << 22 | length << 24)
 }
 
 fn bytes(words: &[u64]) -> Vec<u8> {
@@ -56,23 +57,28 @@ fn each_kind_of_record() {
     let mut words = resync(1_000_000_000, 7, 0).to_vec();
     words.extend([
         switch(1_000_000_010, 8, 2, 1),
-        word(3, 1_000_000_020, 7 | 5 << 22),
-        word(4, 1_000_000_030, 9 | 4095 << 22),
-        word(5, 1_000_000_040, 9 | 6 << 22),
+        word(WAKING_IN_INTERRUPT, 1_000_000_020, 7 | 5 << 22),
+        word(WAKEUP_NEW, 1_000_000_030, 9 | 4095 << 22),
+        word(MIGRATE, 1_000_000_040, 9 | 6 << 22),
         5 | 1 << 32,
     ]);
-    words.extend([word(9, 1_000_000_050, 12), 1_000_000_050, named[0], named[1], 8]);
-    words.extend([word(10, 1_000_000_060, 8), 1_000_000_060, 77]);
+    words.extend([word(FORK, 1_000_000_050, 12), 1_000_000_050, named[0], named[1], 8]);
+    words.extend([word(EXEC, 1_000_000_060, 8), 1_000_000_060, 77]);
     words.extend(path.iter().map(|word| word & (u64::MAX >> 1)));
     words.push(highest);
-    words.extend([word(12, 1_000_000_070, 77), 1_000_000_070, word(11, 1_000_000_080, 77), 1_000_000_080]);
-    words.extend([word(13, 1_000_000_090, 3), 1_000_000_090, 2_100_000]);
+    words.extend([
+        word(WAIT, 1_000_000_070, 77),
+        1_000_000_070,
+        word(EXIT, 1_000_000_080, 77),
+        1_000_000_080,
+    ]);
+    words.extend([word(FREQUENCY, 1_000_000_090, 3), 1_000_000_090, 2_100_000]);
     words.extend([
         switch(1_000_000_100, 0, 3, 0),
-        word(6, 1_000_000_110, 2),
-        word(7, 1_000_000_120, 3_000_000),
+        word(IDLE, 1_000_000_110, 2),
+        word(TICK, 1_000_000_120, 3_000_000),
     ]);
-    let decision = |time: u64, subject: u64, what: u64| [word(0, time, subject), time, what];
+    let decision = |time: u64, subject: u64, what: u64| [word(DECISION, time, subject), time, what];
     words.extend(decision(1_000_000_130, 9 | 6 << 22, 2_300_000 | 3 << 32 | 4 << 48));
     words.extend(decision(1_000_000_140, 5 << 22, 1 << 32 | 13 << 48 | 1 << 56));
     words.extend(decision(1_000_000_150, 5 << 22, 10 << 48));
@@ -121,8 +127,8 @@ fn run_queues_are_reported_from_two_threads_on() {
 
 #[test]
 fn nothing_is_reported_while_the_running_thread_is_unknown() {
-    let here = [word(15, 70, 9), 70];
-    let words = [&[word(2, 50, 3)][..], &here, &[word(2, 80, 3)]].concat();
+    let here = [word(HERE, 70, 9), 70];
+    let words = [&[word(WAKING, 50, 3)][..], &here, &[word(WAKING, 80, 3)]].concat();
     assert_eq!(
         texts(&items(&[(u64::MAX, [&words, &[]])])),
         ["9: Running", "9: Waking { pid: 3, comm: [], target: 0 }"]

@@ -1,35 +1,23 @@
-//! Decoding the words of the BPF programs, which `record.bpf.c` describes, into kernel events.
+//! Decoding the words of the BPF programs, which `runtime/record/record.h` describes, into kernel events.
 
+use super::bindings as record;
 use hearth_trace::Stop;
 use hearth_trace::ftrace::{Decision, EventKind, Item, KernelEvent};
 
-/// `enum kind`
-mod kind {
-    pub const DECISION: u64 = 0;
-    pub const SWITCH: u64 = 1;
-    pub const WAKING: u64 = 2;
-    pub const WAKING_IN_INTERRUPT: u64 = 3;
-    pub const WAKEUP_NEW: u64 = 4;
-    pub const MIGRATE: u64 = 5;
-    pub const IDLE: u64 = 6;
-    pub const TICK: u64 = 7;
-    pub const RESYNC: u64 = 8;
-    pub const FORK: u64 = 9;
-    pub const EXEC: u64 = 10;
-    pub const EXIT: u64 = 11;
-    pub const WAIT: u64 = 12;
-    pub const FREQUENCY: u64 = 13;
-    pub const NAME: u64 = 14;
-    pub const HERE: u64 = 15;
+const PATH_WORDS: usize = record::PATH_WORDS as usize;
+
+/// `count` bits of a word, from bit `at` on.
+fn bits(word: u64, at: u32, count: u32) -> u64 {
+    word >> at & ((1 << count) - 1)
 }
 
-/// Number of words of each kind of record.
-const LENGTHS: [usize; 16] = [3, 1, 1, 1, 1, 2, 1, 1, 3, 5, 3 + PATH_WORDS + 1, 2, 2, 3, 5, 2];
-const PATH_WORDS: usize = 7;
-const TIME_BITS: u64 = 24;
+fn kind(header: u64) -> u32 {
+    bits(header, 0, record::KIND_BITS) as u32
+}
 
-fn bits(word: u64, from: u64, count: u64) -> u64 {
-    word >> from & ((1 << count) - 1)
+/// Number of words of a record.
+fn length(kind: u32) -> usize {
+    bits(record::LENGTHS, record::LENGTH_BITS * kind, record::LENGTH_BITS) as usize
 }
 
 /// Words of one core that are not decoded yet.
@@ -63,86 +51,90 @@ impl Lane {
     pub fn time(&self) -> Option<u64> {
         let words = &self.words[self.at..];
         let header = *words.first()?;
-        let kind = bits(header, 0, 4);
-        match LENGTHS[kind as usize] {
-            length if words.len() < length => None,
-            _ if is_slow(kind) => Some(words[1]),
-            _ => Some(
-                self.time + (bits(header, 4, TIME_BITS).wrapping_sub(self.time) & ((1 << TIME_BITS) - 1)),
-            ),
+        let kind = kind(header);
+        if words.len() < length(kind) {
+            return None;
         }
+        if is_slow(kind) {
+            return Some(words[1]);
+        }
+        let since = (header >> record::KIND_BITS).wrapping_sub(self.time);
+        Some(self.time + bits(since, 0, record::TIME_BITS))
     }
 
     /// Passes the next record, whose time is `time`.
     pub fn take(&mut self, time: u64, take: &mut dyn FnMut(Item<'_>)) {
         let header = self.words[self.at];
-        let (kind, payload) = (bits(header, 0, 4), header >> 28);
-        let count = LENGTHS[kind as usize];
+        let (kind, payload) = (kind(header), header >> record::PAYLOAD_AT);
+        let count = length(kind);
         let more: [u64; 3 + PATH_WORDS] =
             std::array::from_fn(|i| if i + 1 < count { self.words[self.at + 1 + i] } else { 0 });
         self.at += count;
         if !is_slow(kind) {
             self.time = time;
         }
-        let pid = bits(payload, 0, 22) as i32;
-        let cpu = bits(payload, 22, 13) as u32;
+        let pid = bits(payload, 0, record::PID_BITS) as i32;
+        let cpu = bits(payload, record::PID_BITS, record::CPU_BITS) as u32;
         let lost = |count| Item::Lost { cpu: self.cpu, count: Some(count) };
         match kind {
-            kind::RESYNC => {
+            record::RESYNC => {
                 self.time = time;
                 self.current = Some(pid);
                 if more[1] > 0 {
                     take(lost(more[1]));
                 }
             }
-            kind::HERE | kind::EXIT | kind::WAIT => self.current = Some(pid),
-            kind::EXEC => self.current = Some(more[1] as i32),
-            kind::FORK | kind::NAME => self.current = Some(more[3] as i32),
+            record::HERE | record::EXIT | record::WAIT => self.current = Some(pid),
+            record::EXEC => self.current = Some(more[1] as i32),
+            record::FORK | record::NAME => self.current = Some(more[3] as i32),
             _ => {}
         }
         let Some(mut current) = self.current else { return };
         let mut length = None;
         let what = match kind {
-            kind::SWITCH => {
+            record::SWITCH => {
                 self.current = Some(pid);
-                length = Some(bits(payload, 24, 8) as u16);
+                length = Some(bits(payload, record::QUEUE_AT, record::QUEUE_BITS) as u16);
                 EventKind::Switch {
                     prev: current,
                     prev_comm: b"",
-                    stop: stop(bits(payload, 22, 2)),
+                    stop: stop(bits(payload, record::PID_BITS, record::STOP_BITS) as u32),
                     next: pid,
                     next_comm: b"",
                 }
             }
-            kind::WAKING | kind::WAKING_IN_INTERRUPT => EventKind::Waking { pid, comm: b"", target: cpu },
-            kind::WAKEUP_NEW => EventKind::WakeupNew { pid, comm: b"", target: cpu },
-            kind::MIGRATE => {
-                EventKind::Migrate { pid, from: more[0] as u32, to: cpu, queued: more[0] >> 32 != 0 }
-            }
-            kind::IDLE => {
+            record::WAKING | record::WAKING_IN_INTERRUPT => EventKind::Waking { pid, comm: b"", target: cpu },
+            record::WAKEUP_NEW => EventKind::WakeupNew { pid, comm: b"", target: cpu },
+            record::MIGRATE => EventKind::Migrate {
+                pid,
+                from: more[0] as u32,
+                to: cpu,
+                queued: more[0] >> record::QUEUED_AT != 0,
+            },
+            record::IDLE => {
                 (self.current, current) = (Some(0), 0); // if another thread was running, a switch is missing
                 EventKind::Idle { cpu: self.cpu, state: Some(payload as u32) }
             }
-            kind::TICK => EventKind::Tick { khz: u32::try_from(payload).unwrap_or(0) },
-            kind::FREQUENCY => {
+            record::TICK => EventKind::Tick { khz: u32::try_from(payload).unwrap_or(0) },
+            record::FREQUENCY => {
                 EventKind::Frequency { cpu: payload as u32, khz: u32::try_from(more[1]).unwrap_or(0) }
             }
-            kind::DECISION => match decision(pid, cpu, more[1]) {
+            record::DECISION => match decision(pid, cpu, more[1]) {
                 Some(decision) => EventKind::Decision(decision),
                 None => EventKind::Running,
             },
-            kind::EXIT => EventKind::Exit { pid: current },
-            kind::WAIT => EventKind::Wait,
-            kind::FORK | kind::NAME => {
+            record::EXIT => EventKind::Exit { pid: current },
+            record::WAIT => EventKind::Wait,
+            record::FORK | record::NAME => {
                 let name = name(more[1], more[2]);
                 let comm = until_zero(&name);
                 let event = match kind {
-                    kind::FORK => EventKind::Fork { parent: current, child: pid, child_comm: comm },
+                    record::FORK => EventKind::Fork { parent: current, child: pid, child_comm: comm },
                     _ => EventKind::Name { pid, comm },
                 };
                 return take(Item::Event(self.event(time, current, false, event)));
             }
-            kind::EXEC => {
+            record::EXEC => {
                 let path = path(&more[2..]);
                 let (pid, old_pid) = (more[1] as i32, pid);
                 let what = EventKind::Exec { pid, old_pid, filename: until_zero(&path) };
@@ -150,7 +142,7 @@ impl Lane {
             }
             _ => EventKind::Running,
         };
-        take(Item::Event(self.event(time, current, kind == kind::WAKING_IN_INTERRUPT, what)));
+        take(Item::Event(self.event(time, current, kind == record::WAKING_IN_INTERRUPT, what)));
         if let Some(length) = length {
             // A length of 0 or 1 follows from the switch.
             if length != self.length && (length > 1 || self.length > 1) {
@@ -166,32 +158,34 @@ impl Lane {
 }
 
 /// True if the second word is the full time.
-fn is_slow(kind: u64) -> bool {
-    kind >= kind::RESYNC || kind == kind::DECISION
+fn is_slow(kind: u32) -> bool {
+    kind >= record::RESYNC || kind == record::DECISION
 }
 
-/// Kinds are those of `enum saakm_decision` of `runtime/bpf/decisions.h`.
 fn decision(pid: i32, cpu: u32, word: u64) -> Option<Decision> {
-    let (khz, number, flag) = (word as u32, bits(word, 32, 16) as u16, bits(word, 56, 1) == 1);
-    match bits(word, 48, 8) {
-        4 | 5 => Some(Decision::Place { pid, target: cpu, reason: number, khz }),
-        10 => Some(Decision::Spin { cpu, on: flag }),
-        13 => Some(Decision::Set { cpu, set: number, member: flag }),
+    let (khz, number) = (word as u32, (word >> record::REASON_AT) as u16);
+    let flag = bits(word, record::FLAG_AT, 1) == 1;
+    match bits(word, record::DECISION_AT, 8) as u32 {
+        record::SAAKM_D_PLACE | record::SAAKM_D_MOVE => {
+            Some(Decision::Place { pid, target: cpu, reason: number, khz })
+        }
+        record::SAAKM_D_SPIN => Some(Decision::Spin { cpu, on: flag }),
+        record::SAAKM_D_SET => Some(Decision::Set { cpu, set: number, member: flag }),
         _ => None,
     }
 }
 
-pub(super) fn stop(number: u64) -> Stop {
+pub(super) fn stop(number: u32) -> Stop {
     match number {
-        2 => Stop::Blocked,
-        3 => Stop::Exited,
+        record::BLOCKED => Stop::Blocked,
+        record::EXITED => Stop::Exited,
         _ => Stop::Preempted,
     }
 }
 
-/// Joins a name of 15 bytes from two words of 62 and 58 bits.
+/// Joins a name of 15 bytes from two words.
 fn name(first: u64, second: u64) -> [u8; 16] {
-    let bits = u128::from(first) | u128::from(second) << 62;
+    let bits = u128::from(first) | u128::from(second) << record::NAME_BITS;
     bits.to_le_bytes()
 }
 
@@ -200,7 +194,7 @@ fn path(words: &[u64]) -> [u8; 8 * PATH_WORDS] {
     let mut path = [0; 8 * PATH_WORDS];
     let highest = words.get(PATH_WORDS).copied().unwrap_or(0);
     for (index, (bytes, word)) in path.chunks_exact_mut(8).zip(words).enumerate() {
-        bytes.copy_from_slice(&(word | bits(highest, index as u64, 1) << 63).to_le_bytes());
+        bytes.copy_from_slice(&(word | bits(highest, index as u32, 1) << 63).to_le_bytes());
     }
     path
 }

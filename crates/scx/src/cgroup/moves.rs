@@ -1,6 +1,7 @@
-//! Threads that move between cgroups, as the kernel reports them (`runtime/bpf/members.h`).
+//! Threads that move between cgroups, as the kernel reports them (`runtime/bpf/cgroups.h`).
 
 use crate::error::Error;
+use crate::layout::PROCESS_AT;
 use libbpf_rs::{MapCore, RingBufferBuilder};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,7 @@ pub struct Move {
 impl Move {
     fn of(bytes: &[u8]) -> Option<Move> {
         let word = u64::from_ne_bytes(*bytes.first_chunk()?);
-        Some(Move { tid: word as u32 as i32, process: word >> 32 != 0 })
+        Some(Move { tid: word as u32 as i32, process: word >> PROCESS_AT != 0 })
     }
 }
 

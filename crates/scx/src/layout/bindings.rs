@@ -1,8 +1,17 @@
 // Made by scripts/bindings from runtime/bpf/layout.h.
 
+pub const SAAKM_NICE_0_WEIGHT: u32 = 1024;
 pub const SAAKM_MAX_WEIGHT: u32 = 1048576;
 pub const SAAKM_MAX_CORES: u32 = 1024;
 pub const SAAKM_SET_WORDS: u32 = 16;
+pub const SAAKM_MAX_QUEUES: u32 = 4;
+pub const SAAKM_CORE_CURRENT_AT: u32 = 32;
+pub const SAAKM_CORE_CURRENT_MASK: u32 = 1073741823;
+pub const SAAKM_CORE_SLEEPS: u64 = 4611686018427387904;
+pub const SAAKM_CORE_IDLE: i64 = -9223372036854775808;
+pub const SAAKM_CHANGED: u32 = 1;
+pub const SAAKM_LEFT_IDLE: u32 = 2;
+pub const SAAKM_ENTERED_IDLE: u32 = 4;
 pub const SAAKM_LAYOUT: u32 = 15;
 pub const SAAKM_WORLD_AT: u32 = 4096;
 pub const SAAKM_TOLD_SETS_AT: u32 = 8192;
@@ -32,10 +41,10 @@ pub const SAAKM_MAX_REASONS: u32 = 32;
 pub const SAAKM_MAX_SETS: u32 = 16;
 pub const SAAKM_KEPT_SETS: u32 = 8;
 pub const SAAKM_KEPT_USED: u32 = 4;
-pub const SAAKM_MAX_QUEUES: u32 = 4;
 pub const SAAKM_MAX_PARAMS: u32 = 64;
 pub const SAAKM_MOVES: u32 = 32;
 pub const SAAKM_SCRATCH_SETS: u32 = 48;
+pub const SAAKM_MEMBER_PROCESS_AT: u32 = 32;
 pub const SAAKM_SMT: saakm_level = 0;
 pub const SAAKM_LLC: saakm_level = 1;
 pub const SAAKM_NUMA: saakm_level = 2;
@@ -59,6 +68,29 @@ pub struct saakm_memo {
     pub value: [i64; 4usize],
 }
 pub type saakm_t = *mut saakm;
+pub const SAAKM_NOT_QUEUED: saakm_state = 0;
+pub const SAAKM_BLOCKED: saakm_state = 1;
+pub const SAAKM_READY: saakm_state = 2;
+pub const SAAKM_RUNNING: saakm_state = 3;
+pub const SAAKM_TERMINATED: saakm_state = 4;
+pub const SAAKM_DETACHED: saakm_state = 5;
+pub const SAAKM_THROTTLED: saakm_state = 6;
+pub const SAAKM_MIGRATING: saakm_state = 7;
+pub type saakm_state = ::std::os::raw::c_uint;
+pub const SAAKM_ARRIVES: saakm_change = 0;
+pub const SAAKM_LEAVES: saakm_change = 1;
+pub const SAAKM_STARTS: saakm_change = 2;
+pub const SAAKM_RUNS: saakm_change = 3;
+pub const SAAKM_STOPS: saakm_change = 4;
+pub const SAAKM_SLEEPS: saakm_change = 5;
+pub const SAAKM_WAKES: saakm_change = 6;
+pub const SAAKM_SETTLES: saakm_change = 7;
+pub const SAAKM_SEARCHES: saakm_change = 8;
+pub type saakm_change = ::std::os::raw::c_uint;
+pub const SAAKM_NOT_IDLE: saakm_claim_result = 0;
+pub const SAAKM_LOST: saakm_claim_result = 1;
+pub const SAAKM_CLAIMED: saakm_claim_result = 2;
+pub type saakm_claim_result = ::std::os::raw::c_uint;
 pub const SAAKM_IN_OPERATION: saakm_context_level = 0;
 pub const SAAKM_IN_TIMER: saakm_context_level = 1;
 pub const SAAKM_POSTPONED: saakm_context_level = 2;

@@ -40,25 +40,6 @@ pub mod kind {
     pub const WHOLE: u8 = 255;
 }
 
-/// Names of the events, by number ([`event`]).
-pub const EVENTS: [&str; 15] = [
-    "new",
-    "unblock",
-    "schedule",
-    "tick",
-    "yield",
-    "preempt",
-    "block",
-    "terminate",
-    "timer",
-    "newly_idle",
-    "enter_idle",
-    "exit_idle",
-    "balance",
-    "entry",
-    "exit",
-];
-
 // `to_bytes` and `from_bytes` rely on these offsets.
 const _: () = assert!(offset_of!(Record, flag) == 9 && offset_of!(Record, core) == 10);
 const _: () = assert!(offset_of!(Record, thread) == 12 && offset_of!(Record, f) == 56);

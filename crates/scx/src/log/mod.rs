@@ -6,7 +6,8 @@
 
 mod format;
 
-pub use format::{Core, EVENTS, Ending, Error, Header, Reader, Record, Writer, event, kind};
+pub use crate::layout::event::NAMES as EVENTS;
+pub use format::{Core, Ending, Error, Header, Reader, Record, Writer, event, kind};
 
 use crate::error;
 use hearth_policy::Policy;

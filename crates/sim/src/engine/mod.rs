@@ -27,8 +27,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Time between two clock ticks of a core (HZ = 250).
-pub const TICK_NS: u64 = 4_000_000;
+pub use hearth_base::constants::TICK_NS;
 
 /// Interval of the first samples of energy. It doubles when a run is long.
 pub const ENERGY_INTERVAL: u64 = 100_000;

@@ -85,7 +85,7 @@ pub enum EventKind<'a> {
     Running,
 }
 
-/// Decision of a running policy (`saakm_decided` of `runtime/bpf/decisions.h`). Cores are kernel CPU numbers; reasons and
+/// Decision of a running policy (`saakm_decided` of `runtime/bpf`). Cores are kernel CPU numbers; reasons and
 /// sets have the policy's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {

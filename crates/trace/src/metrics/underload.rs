@@ -2,9 +2,10 @@
 
 use super::state::{CoreState, Occupant};
 use crate::event::Time;
+use hearth_base::constants::TICK_NS;
 
 /// Interval of the paper: one tick of a kernel with `HZ=250`, in nanoseconds.
-pub const INTERVAL: Time = 4_000_000;
+pub const INTERVAL: Time = TICK_NS;
 
 /// Underload of an interval `[k·4 ms, (k+1)·4 ms)` (Nest paper, EuroSys 2022, section 5.2): the
 /// number of cores used at any time in it, minus the maximum number of threads runnable at one time

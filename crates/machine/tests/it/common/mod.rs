@@ -38,8 +38,7 @@ pub fn trace(model: &mut Model, core: u16, until: u64) -> Vec<(u64, u32)> {
     points
 }
 
-/// Period of the scheduler's tick (HZ=250).
-pub const TICK: u64 = 4 * MS;
+pub use hearth_base::constants::TICK_NS as TICK;
 
 /// Keeps `core` busy from `start` to `end`, with ticks at multiples of 4 ms. Calls `see` with the
 /// time and the model every 100 us and at both ends.

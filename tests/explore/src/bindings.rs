@@ -1,0 +1,31 @@
+// Made by scripts/bindings from runtime/words.h.
+
+pub const SAAKM_CORE_CURRENT_AT: u32 = 32;
+pub const SAAKM_CORE_CURRENT_MASK: u32 = 1073741823;
+pub const SAAKM_CORE_SLEEPS: u64 = 4611686018427387904;
+pub const SAAKM_CORE_IDLE: i64 = -9223372036854775808;
+pub const SAAKM_CHANGED: u32 = 1;
+pub const SAAKM_ENTERED_IDLE: u32 = 4;
+pub const SAAKM_NOT_QUEUED: saakm_state = 0;
+pub const SAAKM_BLOCKED: saakm_state = 1;
+pub const SAAKM_READY: saakm_state = 2;
+pub const SAAKM_RUNNING: saakm_state = 3;
+pub const SAAKM_TERMINATED: saakm_state = 4;
+pub const SAAKM_DETACHED: saakm_state = 5;
+pub const SAAKM_THROTTLED: saakm_state = 6;
+pub const SAAKM_MIGRATING: saakm_state = 7;
+pub type saakm_state = ::std::os::raw::c_uint;
+pub const SAAKM_ARRIVES: saakm_change = 0;
+pub const SAAKM_LEAVES: saakm_change = 1;
+pub const SAAKM_STARTS: saakm_change = 2;
+pub const SAAKM_RUNS: saakm_change = 3;
+pub const SAAKM_STOPS: saakm_change = 4;
+pub const SAAKM_SLEEPS: saakm_change = 5;
+pub const SAAKM_WAKES: saakm_change = 6;
+pub const SAAKM_SETTLES: saakm_change = 7;
+pub const SAAKM_SEARCHES: saakm_change = 8;
+pub type saakm_change = ::std::os::raw::c_uint;
+pub const SAAKM_NOT_IDLE: saakm_claim_result = 0;
+pub const SAAKM_LOST: saakm_claim_result = 1;
+pub const SAAKM_CLAIMED: saakm_claim_result = 2;
+pub type saakm_claim_result = ::std::os::raw::c_uint;
