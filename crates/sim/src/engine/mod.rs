@@ -15,8 +15,8 @@ use crate::agenda::{Agenda, Due};
 use crate::error::SimError;
 use crate::kernel_load::KernelLoad;
 use crate::native::Native;
-use crate::runtime::{Effect, Handle, Remembered, State, ThreadSpec};
-use crate::saakm::{PolicyTable, Set};
+use crate::runtime::{Effect, Remembered, Simulated, State, ThreadSpec};
+use crate::saakm::{Call, Host, Set};
 use crate::thread::{Task, for_each_child, noise_millionths};
 use crate::world::World;
 use hearth_machine::Machine;
@@ -148,8 +148,7 @@ struct Semaphore {
 
 pub struct Engine<'a> {
     config: Config<'a>,
-    table: &'a PolicyTable,
-    rt: Handle,
+    rt: Host<'a, Simulated>,
     model: Model,
     /// Work of a hand-over, in millionths of a cycle. 0 if the world has none.
     handover: u64,
@@ -246,8 +245,7 @@ impl<'a> Engine<'a> {
             })
             .collect();
         Ok(Engine {
-            table: policy.table(),
-            rt: Handle::new(machine, policy, config.params, &specs),
+            rt: Host::new(machine, policy, config.params, &specs),
             load: KernelLoad::new(nr_cores, specs.len()),
             model,
             handover: match config.world.handovers {
@@ -325,7 +323,7 @@ impl<'a> Engine<'a> {
         engine.advance(ns)?;
         engine.stop_all()?;
         engine.deliver();
-        let (now, last_used, remembered) = (engine.now, engine.last_used, engine.rt.get().remember());
+        let (now, last_used, remembered) = (engine.now, engine.last_used, engine.rt.remember());
         let model = engine.model;
         Ok(Memory { now, model, remembered, last_used, sets: members.0 })
     }
@@ -339,13 +337,13 @@ impl<'a> Engine<'a> {
     /// Stops all threads, wherever they are, so that all cores are idle.
     fn stop_all(&mut self) -> Result<(), SimError> {
         for core in 0..self.cores.len() as u32 {
-            if self.rt.get().current(core).is_some() {
+            if self.rt.memory.current(core).is_some() {
                 let thread = self.stop_current(core, Stop::Exited);
-                self.on_thread(core, self.table.terminate, thread)?;
+                self.call(core, Call::Terminate { thread })?;
             }
-            if !self.rt.get().is_idle(core) {
-                self.rt.get().set_idle(core);
-                self.on_core(core, self.table.enter_idle)?;
+            if !self.rt.is_idle(core) {
+                self.rt.set_idle(core);
+                self.call(core, Call::EnterIdle { core })?;
             }
             self.model.set_active(self.now, core as u16, false);
             self.model.update_util(self.now, core as u16, core as u16, || 0);
@@ -358,7 +356,7 @@ impl<'a> Engine<'a> {
         self.advance_to(memory.now);
         self.model = memory.model;
         self.model.drain_changed(|_| ());
-        self.rt.get().recall(&memory.remembered);
+        self.rt.recall(&memory.remembered);
         for core in 0..self.cores.len() as u32 {
             let khz = self.model.khz(core as u16);
             self.core(core).khz = khz;
@@ -411,7 +409,7 @@ impl<'a> Engine<'a> {
                 return Err(SimError::Stopped);
             }
             if cfg!(debug_assertions) && steps.is_multiple_of(256) {
-                self.rt.get().check().map_err(|what| self.illegal(what))?;
+                self.rt.check().map_err(|what| self.illegal(what))?;
             }
         }
         Ok(())
@@ -439,7 +437,7 @@ impl<'a> Engine<'a> {
     fn advance_to(&mut self, time: u64) {
         debug_assert!(time >= self.now, "time does not go back");
         self.now = time;
-        self.rt.get().set_now(time);
+        self.rt.set_now(time);
     }
 
     fn process(&mut self, event: Due) -> Result<(), SimError> {
@@ -464,28 +462,28 @@ impl<'a> Engine<'a> {
             Due::Tick { core } => self.tick(core),
             Due::Placed { core, thread } => self.placed(core, thread),
             Due::Resched { core } => {
-                let Some(thread) = self.rt.get().current(core) else { return Ok(()) };
+                let Some(thread) = self.rt.memory.current(core) else { return Ok(()) };
                 // A thread that has exited is about to leave.
                 if self.task(thread).exited {
                     return Ok(());
                 }
                 let thread = self.stop_current(core, Stop::Preempted);
                 self.preempting = true;
-                self.on_thread(core, self.table.preempt, thread)?;
+                self.call(core, Call::Preempt { thread })?;
                 self.preempting = false;
                 self.expect_state(thread, State::Ready, "preempt")?;
                 self.reschedule(core)
             }
             Due::Wake { thread } => {
-                let core = self.rt.get().thread(thread).core;
+                let core = self.rt.memory.thread(thread).core;
                 self.wake(core, Waker::Interrupt, thread)
             }
             Due::Timer { thread, generation } => {
-                if self.task(thread).timer != generation || self.rt.get().state(thread) != State::Ready {
+                if self.task(thread).timer != generation || self.rt.state(thread) != State::Ready {
                     return Ok(());
                 }
-                let core = self.rt.get().thread(thread).core;
-                self.on_thread(core, self.table.timer, thread)
+                let core = self.rt.memory.thread(thread).core;
+                self.call(core, Call::Timer { thread })
             }
             Due::SpinEnd { core, generation } => {
                 if self.core(core).generation == generation {
@@ -532,7 +530,7 @@ impl<'a> Engine<'a> {
     /// The error when no event is left but threads have not exited.
     fn deadlock(&mut self) -> SimError {
         let blocked: Vec<u32> = (0..self.config.workload.threads.len() as u32)
-            .filter(|t| self.rt.get().state(*t) == State::Blocked)
+            .filter(|t| self.rt.state(*t) == State::Blocked)
             .collect();
         let name = |t: &u32| format!("`{}` ({})", self.config.workload.threads[*t as usize].name, t + 1);
         let mut threads: Vec<String> = blocked.iter().take(5).map(name).collect();

@@ -4,6 +4,7 @@ use super::Engine;
 use crate::agenda::Due;
 use crate::error::SimError;
 use crate::runtime::State;
+use crate::saakm::Call;
 use crate::thread::noise_millionths;
 use hearth_trace::{Kind, Stop, Waker};
 use hearth_workload::Op;
@@ -12,7 +13,7 @@ impl Engine<'_> {
     /// Executes the current thread's steps up to the next one that takes time. Returns false if the thread left
     /// the core.
     pub(super) fn step(&mut self, core: u32) -> Result<bool, SimError> {
-        let Some(thread) = self.rt.get().current(core) else { return Ok(false) };
+        let Some(thread) = self.rt.memory.current(core) else { return Ok(false) };
         loop {
             if self.task(thread).left > 0 {
                 self.schedule_run_end(core);
@@ -90,7 +91,7 @@ impl Engine<'_> {
                 Op::Barrier(b) => self.barrier(core, thread, *b)?,
                 Op::Yield => {
                     self.stop_current(core, Stop::Yielded);
-                    self.on_thread(core, self.table.yield_, thread)?;
+                    self.call(core, Call::Yield { thread })?;
                     self.expect_state(thread, State::Ready, "yield")?;
                     return Ok(false);
                 }
@@ -153,7 +154,7 @@ impl Engine<'_> {
 
     pub(super) fn block(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
         self.stop_current(core, Stop::Blocked);
-        self.on_thread(core, self.table.block, thread)?;
+        self.call(core, Call::Block { thread })?;
         self.expect_state(thread, State::Blocked, "block")?;
         self.load.blocked(self.now, thread, core);
         self.update_util(core, core);
@@ -195,8 +196,8 @@ impl Engine<'_> {
             return Ok(());
         }
         // The waiter spins, or will when it runs: it observes the release without a wake-up.
-        let on = self.rt.get().thread(waiter).core;
-        let runs = self.rt.get().current(on) == Some(waiter);
+        let on = self.rt.memory.thread(waiter).core;
+        let runs = self.rt.memory.current(on) == Some(waiter);
         if runs {
             self.settle(on);
         }
@@ -222,7 +223,7 @@ impl Engine<'_> {
     /// The thread has exited and leaves the core.
     pub(super) fn terminate(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
         self.stop_current(core, Stop::Exited);
-        self.on_thread(core, self.table.terminate, thread)?;
+        self.call(core, Call::Terminate { thread })?;
         self.expect_state(thread, State::Terminated, "terminate")?;
         self.load.exited(self.now, thread, core);
         self.update_util(core, core);
@@ -231,7 +232,7 @@ impl Engine<'_> {
     }
 
     pub(super) fn fork(&mut self, core: u32, parent: Option<u32>, child: u32) -> Result<(), SimError> {
-        let begun = self.rt.get().state(child) != State::NotQueued || !self.task(child).placement.is_empty();
+        let begun = self.rt.state(child) != State::NotQueued || !self.task(child).placement.is_empty();
         if begun || self.task(child).exited {
             return Err(SimError::Workload {
                 workload: self.config.workload.name.clone(),
@@ -239,7 +240,7 @@ impl Engine<'_> {
             });
         }
         self.alive += usize::from(self.of_workload(child));
-        self.rt.get().thread(child).core = core;
+        self.rt.memory.thread_mut(child).core = core;
         self.place_or_queue(core, parent.map_or(Waker::Interrupt, |p| Waker::Thread(p + 1)), child)
     }
 
