@@ -198,9 +198,9 @@ impl World<'_> {
             d: waiting,
             ..Record::default()
         });
-        for core in 0..CORES as usize {
+        for (core, a) in ready.into_iter().enumerate() {
             let thread = self.serial(self.current[core]);
-            let (a, b, core) = (ready[core], self.frequencies[core].into(), core as u16);
+            let (b, core) = (self.frequencies[core].into(), core as u16);
             self.apply(Record { kind: kind::CORE, core, thread, a, b, ..Record::default() });
         }
     }
