@@ -48,10 +48,10 @@ impl Engine<'_> {
         let mut stall = 0;
         if prev != thread + 1 {
             self.emit(core, Kind::Switch { prev, stop, next: thread + 1 });
-            stall = u64::from(self.config.machine.costs.context_switch_ns);
+            stall = u64::from(self.job.machine.costs.context_switch_ns);
         }
         if let Some(last) = self.task(thread).last_core.replace(core) {
-            stall += u64::from(self.config.machine.migration_ns(last as u16, core as u16));
+            stall += u64::from(self.job.machine.migration_ns(last as u16, core as u16));
         }
         self.task(thread).timer += 1;
         if self.of_workload(thread) {
@@ -177,7 +177,7 @@ impl Engine<'_> {
             return;
         }
         self.core(core).rated = by;
-        let (machine, (khz, shared)) = (self.config.machine, by);
+        let (machine, (khz, shared)) = (self.job.machine, by);
         let mut rate = machine.costs.work_khz(khz, machine.frequency.nominal_khz);
         if shared {
             rate = rate * u64::from(machine.costs.smt_share_permille) / 1000;
@@ -210,8 +210,8 @@ impl Engine<'_> {
         let mut changed = std::mem::take(&mut self.changed);
         self.model.drain_changed(|physical| changed.push(physical));
         for physical in changed.drain(..) {
-            for i in 0..self.config.machine.topology.cores_of_physical(physical).len() {
-                let core = u32::from(self.config.machine.topology.cores_of_physical(physical)[i]);
+            for i in 0..self.job.machine.topology.cores_of_physical(physical).len() {
+                let core = u32::from(self.job.machine.topology.cores_of_physical(physical)[i]);
                 if self.show_frequency(core) {
                     self.update_rate(core);
                 }

@@ -26,7 +26,7 @@ impl Engine<'_> {
             State::NotQueued => ("new", Call::New { thread, parent: core }),
             _ => ("unblock", Call::Unblock { thread, waker: core }),
         };
-        let World { search, races, .. } = self.config.world;
+        let World { search, races, .. } = self.job.world;
         self.waker = waker;
         if search {
             self.rt.begin_search(thread, races);
@@ -34,7 +34,7 @@ impl Engine<'_> {
         self.rt.call(call);
         let (near, far) = if search { self.rt.end_search(core) } else { (0, 0) };
         self.rt.end_claims();
-        let ns = self.config.machine.costs.search.ns(near, far);
+        let ns = self.job.machine.costs.search.ns(near, far);
         if ns == 0 || !races {
             self.apply_effects(core)?;
             self.expect_state(thread, State::Ready, event)?;
@@ -152,7 +152,7 @@ impl Engine<'_> {
             Effect::Preempt { core } => {
                 if self.rt.memory.current(core).is_some() && !self.preempting {
                     let delay =
-                        if core == here { 0 } else { u64::from(self.config.machine.costs.remote_wakeup_ns) };
+                        if core == here { 0 } else { u64::from(self.job.machine.costs.remote_wakeup_ns) };
                     self.agenda.at(self.now + delay, Due::Resched { core });
                 }
             }
@@ -203,7 +203,7 @@ impl Engine<'_> {
             _ => self.model.exit_latency_ns(self.now, core as u16),
         };
         if core != here && self.core(core).mode != Mode::Spin {
-            latency += u64::from(self.config.machine.costs.remote_wakeup_ns);
+            latency += u64::from(self.job.machine.costs.remote_wakeup_ns);
         }
         self.core(core).woken = true;
         self.agenda.at(self.now + latency, Due::Dispatch { core });

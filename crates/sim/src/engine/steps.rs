@@ -104,8 +104,8 @@ impl<'a> Engine<'a> {
     }
 
     fn begin_run(&mut self, thread: u32, cycles: u64) {
-        let (handover, config) = (self.handover, &self.config);
-        let (seed, noise) = (config.seed, config.noise);
+        let (handover, job) = (self.handover, self.job);
+        let (seed, noise) = (job.seed, job.noise);
         let task = self.task(thread);
         task.runs += 1;
         let factor = noise_millionths(seed, thread, task.runs, noise);
@@ -126,10 +126,9 @@ impl<'a> Engine<'a> {
     fn would_block(&self, op: &Op) -> bool {
         match *op {
             Op::Join(child) => !self.tasks[child as usize].exited,
-            Op::Wait(sem) => self.config.workload.wait_spin == 0 && self.semaphores[sem as usize].count == 0,
+            Op::Wait(sem) => self.job.workload.wait_spin == 0 && self.semaphores[sem as usize].count == 0,
             Op::Barrier(barrier) => {
-                let (arrived, workload) =
-                    (self.barriers[barrier as usize].len() as u32, self.config.workload);
+                let (arrived, workload) = (self.barriers[barrier as usize].len() as u32, self.job.workload);
                 workload.barrier_spin == 0 && arrived + 1 < workload.barriers[barrier as usize]
             }
             Op::Sleep(_) | Op::Io(_) => true,
@@ -166,12 +165,12 @@ impl<'a> Engine<'a> {
             return After::Continue;
         }
         semaphore.waiters.push_back(thread);
-        self.spin(thread, self.config.workload.wait_spin)
+        self.spin(thread, self.job.workload.wait_spin)
     }
 
     /// The thread arrives at a barrier. The last one releases all others.
     fn barrier(&mut self, core: u32, thread: u32, barrier: u32) -> Result<After, SimError> {
-        let workload = self.config.workload;
+        let workload = self.job.workload;
         let waiting = &mut self.barriers[barrier as usize];
         if (waiting.len() as u32) + 1 < workload.barriers[barrier as usize] {
             waiting.push(thread);
@@ -188,7 +187,7 @@ impl<'a> Engine<'a> {
         if ns == 0 {
             return After::Wait;
         }
-        let machine = self.config.machine;
+        let machine = self.job.machine;
         let nominal = machine.frequency.nominal_khz;
         let task = self.task(thread);
         task.spins = true;
@@ -252,7 +251,7 @@ impl<'a> Engine<'a> {
         let begun = self.rt.state(child) != State::NotQueued || !self.task(child).placement.is_empty();
         if begun || self.task(child).exited {
             return Err(SimError::Workload {
-                workload: self.config.workload.name.clone(),
+                workload: self.job.workload.name.clone(),
                 what: format!("thread {child} is forked twice"),
             });
         }

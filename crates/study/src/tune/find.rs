@@ -6,8 +6,8 @@ use crate::tune::pool::Pool;
 use crate::tune::{Error, Experience, Method, Search};
 use hearth_features::{Model, Product};
 use hearth_machine::{Governor, Machine};
-use hearth_policy::{Settings, load};
-use hearth_sim::{Job, NOISE, Native, Outcome, SimError, World, run_within};
+use hearth_policy::load;
+use hearth_sim::{Job, Native, Outcome, SimError, World, run};
 use hearth_workload::{Profile, Workload};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -227,16 +227,13 @@ impl Runner<'_> {
     fn run(&self, policy: &Native, seed: u64, limit: Duration) -> Result<Outcome, SimError> {
         let plan = self.plan;
         let job = Job {
-            workload: plan.workload,
-            machine: plan.machine,
             governor: plan.governor,
-            policy,
-            params: &Settings::default(),
             seed,
-            noise: NOISE,
             world: plan.world,
+            limit,
+            ..Job::new(plan.workload, plan.machine, policy)
         };
-        let outcome = run_within(&job, limit, &mut ());
+        let outcome = run(&job, &mut ());
         (self.done)();
         outcome
     }
