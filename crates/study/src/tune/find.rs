@@ -4,14 +4,23 @@ use crate::NOTICEABLE;
 use crate::statistics::{Change, Sample, saving, speedup};
 use crate::tune::pool::Pool;
 use crate::tune::{Error, Experience, Method, Search};
-use hearth_features::{Model, Product};
+use hearth_features::{Claim, Model, Product};
 use hearth_machine::{Governor, Machine};
-use hearth_policy::load;
+use hearth_policy::{load, names};
 use hearth_sim::{Job, Native, Outcome, SimError, World, run};
 use hearth_workload::{Profile, Workload};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::time::Duration;
+
+/// The scheduler of today's Linux.
+pub const BASELINE: &str = "eevdf";
+
+/// The policies that compete besides the products: the built-in ones. None if the products must have proofs.
+pub fn others(proved: &[Claim]) -> Vec<&'static str> {
+    let all = names().iter().copied().filter(|name| *name != BASELINE);
+    if proved.is_empty() { all.collect() } else { Vec::new() }
+}
 
 /// What is to become less.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
