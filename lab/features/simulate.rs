@@ -3,8 +3,8 @@
 //! `cargo run --release -p hearth-lab --bin lab-products -- family hackbench:groups=1,loops=20 xeon-e5645`
 
 use hearth_features::Model;
-use hearth_machine::{Governor, Machine};
-use hearth_policy::{Settings, load};
+use hearth_machine::Machine;
+use hearth_policy::load;
 use hearth_sim::{Job, Native, World, run};
 use hearth_trace::Event;
 use hearth_workload::Workload;
@@ -23,16 +23,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let line = |product: &hearth_features::Product| -> Result<String, Box<dyn Error + Send + Sync>> {
         let name = product.name();
         let policy = Native::build(load(&name)?)?;
-        let job = Job {
-            workload: &workload,
-            machine: &machine,
-            governor: Governor::Schedutil,
-            policy: &policy,
-            params: &Settings::default(),
-            seed: 1,
-            noise: hearth_sim::NOISE,
-            world: World::EMPTY,
-        };
+        let job = Job { world: World::EMPTY, ..Job::new(&workload, &machine, &policy) };
         let outcome = run(&job, &mut Vec::<Event>::new()).map_err(|error| format!("{name}: {error}"))?;
         Ok(format!("{name},{:.6},{:.3},{}", outcome.time_s, outcome.energy_j, outcome.summary.cores_used))
     };

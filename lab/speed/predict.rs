@@ -3,7 +3,7 @@
 //! `lab-predict make EVENTS TRACE` writes the trace of a simulated hackbench with about this number of events.
 //! `lab-predict predict TRACE` extracts the workload and simulates it under one policy.
 
-use hearth_sim::{Job, NOISE, World};
+use hearth_sim::{Job, World};
 use hearth_study::{Keep, Matrix, Selection};
 use hearth_trace::{Store, Writer};
 use hearth_workload::Workload;
@@ -47,14 +47,10 @@ fn make(events: u64, path: &Path) -> Result<(), Box<dyn Error>> {
     let loops = (events * 100 / second.saturating_sub(first).max(1)).max(1);
     let (workload, variant) = (workload(loops)?, &matrix.variants[0]);
     let job = Job {
-        workload: &workload,
-        machine: &matrix.machines[0],
         governor: matrix.governors[0],
-        policy: &variant.policy,
         params: &variant.params,
-        seed: 1,
-        noise: NOISE,
         world: World::EMPTY,
+        ..Job::new(&workload, &matrix.machines[0], &variant.policy)
     };
     let begin = Instant::now();
     let mut writer = Writer::create(path, &hearth_sim::header(&job))?;

@@ -13,6 +13,5 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-pub use decision::Decision;
 pub use replay::{Error, replay};
 pub use report::{Disagreement, Report};

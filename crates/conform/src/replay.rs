@@ -1,30 +1,17 @@
 //! Reads a log, replays its handlers, and compares. Logs are untrusted: every record is validated before the policy's
 //! code runs.
 
-use crate::replica::{Call, QUEUES, Replica, Slot, Stage};
+use crate::replica::{LoggedCore, QUEUES, Replayed, Replica, call, replica};
 use crate::report::{Disagreement, LISTED, Report};
 use hearth_policy::Settings;
 use hearth_scx::log::{EVENTS, Ending, Header, Reader, Record, event, kind};
 use hearth_sim::Native;
-use hearth_sim::saakm::{LEVELS, MAX_CORES, SET_WORDS, Set};
+use hearth_sim::saakm::{Call, LEVELS, MAX_CORES, Memory, SET_WORDS, Set};
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::ptr;
 
 /// Largest number of records of one handler.
 const MAX_RECORDS: usize = 1 << 20;
-/// Events with a thread.
-const THREAD_EVENTS: [usize; 8] = [
-    event::NEW,
-    event::UNBLOCK,
-    event::TICK,
-    event::YIELD,
-    event::PREEMPT,
-    event::BLOCK,
-    event::TERMINATE,
-    event::TIMER,
-];
-
 /// Why a log cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -46,7 +33,7 @@ pub fn replay<R: Read>(mut log: Reader<R>, policy: &Native) -> Result<Report, Er
     let header = std::mem::take(&mut log.header);
     check(&header, policy)?;
     let mut replay = Replay {
-        replica: Replica::new(policy, &header),
+        replica: replica(policy, &header),
         handler: None,
         handlers: BTreeMap::new(),
         called: 0,
@@ -56,16 +43,16 @@ pub fn replay<R: Read>(mut log: Reader<R>, policy: &Native) -> Result<Report, Er
     while let Some(record) = log.record()? {
         replay.record(record).map_err(|what| Error::Record { number: record.number, what })?;
     }
-    let stage = replay.replica.get();
+    let replayed = replay.replica.runtime;
     Ok(Report {
         policy: header.policy,
         kernel: header.kernel,
         command: header.command,
         cores: header.cores.len(),
         records: log.read(),
-        threads: stage.threads(),
-        decisions: std::mem::take(&mut stage.decisions),
-        visits: stage.visits,
+        threads: replayed.nr_threads(),
+        decisions: replayed.decisions,
+        visits: replayed.visits,
         handlers: replay.handlers,
         disagreements: replay.disagreements,
         first: replay.first,
@@ -121,102 +108,135 @@ struct Replay<'a> {
 impl Replay<'_> {
     fn record(&mut self, record: Record) -> Result<(), String> {
         let within = self.handler.is_some();
-        let stage = self.replica.get();
-        validate(stage, &record)?;
+        let Replica { memory, runtime } = &mut self.replica;
+        validate(memory, runtime, &record)?;
         match record.kind {
             kind::BEGIN if !within => self.begin(record)?,
             kind::END if within => self.end(&record)?,
             kind::BEGIN | kind::END => return Err("the begin and end of handlers do not alternate".into()),
             // Applied during the replay of the handler.
             _ if within => {
-                if stage.script.records.len() >= MAX_RECORDS {
+                if runtime.script.records.len() >= MAX_RECORDS {
                     return Err("a handler has too many records".into());
                 }
                 // Creates the thread, so that later records can refer to it.
                 if record.kind == kind::THREAD {
-                    stage.thread(record.thread);
+                    runtime.thread(memory, record.thread);
                 }
-                stage.script.records.push(record);
+                runtime.script.records.push(record);
             }
-            _ => apply(stage, &record)?,
+            _ => apply(memory, runtime, &record)?,
         }
         Ok(())
     }
 
     fn begin(&mut self, record: Record) -> Result<(), String> {
-        let event = usize::from(record.flag);
-        let stage = self.replica.get();
-        let thread =
-            if THREAD_EVENTS.contains(&event) { subject(stage, record.thread)? } else { ptr::null_mut() };
-        let current = stage.logged.cores.iter().map(|core| core.current);
-        for slot in current.chain(stage.logged.heads) {
-            check_affinity(slot)?;
+        let Replica { memory, runtime } = &mut self.replica;
+        let call = event(memory, runtime, &record)?;
+        let current = runtime.logged.cores.iter().map(|core| core.current);
+        for thread in current.chain(runtime.logged.heads).flatten() {
+            check_affinity(memory, thread)?;
         }
-        stage.script.records.clear();
-        let call = Call { event, thread, core: record.core.into(), now: record.a as i64 };
+        runtime.script.records.clear();
         self.handler = Some((call, record));
         Ok(())
     }
 
     fn end(&mut self, record: &Record) -> Result<(), String> {
-        let Some((call, began)) = self.handler.take() else { return Ok(()) };
-        let exists = self.replica.call(call);
-        let stage = self.replica.get();
+        let Some((handler, began)) = self.handler.take() else { return Ok(()) };
+        let exists = call(&mut self.replica, handler, began.a as i64);
+        let script = &mut self.replica.runtime.script;
         if !exists {
-            stage.script.difference = Some(("a handler of this event".into(), "none".into()));
+            script.difference = Some(("a handler of this event".into(), "none".into()));
         }
-        let records = std::mem::take(&mut stage.script.records);
+        let records = std::mem::take(&mut script.records);
         // The records of the state after the handler follow its last decision.
         let is_state =
             |record: &Record| matches!(record.kind, kind::SETS | kind::CORE | kind::THREAD | kind::AFFINITY);
         let done = records.iter().rposition(|record| !is_state(record)).map_or(0, |last| last + 1);
+        let Replica { memory, runtime } = &mut self.replica;
         for record in &records[done..] {
-            apply(stage, record)?;
+            apply(memory, runtime, record)?;
         }
-        stage.script.records = records;
-        stage.compare(record.a, call.thread);
-        self.called += 1;
-        let event = EVENTS[call.event];
-        *self.handlers.entry(event).or_default() += 1;
-        if let Some((kernel, native)) = stage.script.difference.take() {
-            self.disagreements += 1;
-            if self.first.len() < LISTED {
-                let (handler, thread, core) = (self.called, began.thread, call.core);
-                let record = began.number;
-                let now = call.now;
-                self.first.push(Disagreement { handler, record, event, thread, core, now, kernel, native });
-            }
-        }
+        runtime.script.records = records;
+        runtime.compare(memory, record.a, handler.thread());
+        let difference = runtime.script.difference.take();
+        self.count(&began, difference);
         Ok(())
+    }
+
+    /// Counts a handler, and keeps its difference if it is one of the first.
+    fn count(&mut self, began: &Record, difference: Option<(String, String)>) {
+        self.called += 1;
+        let event = EVENTS[usize::from(began.flag)];
+        *self.handlers.entry(event).or_default() += 1;
+        let Some((kernel, native)) = difference else { return };
+        self.disagreements += 1;
+        if self.first.len() < LISTED {
+            self.first.push(Disagreement {
+                handler: self.called,
+                record: began.number,
+                event,
+                thread: began.thread,
+                core: began.core.into(),
+                now: began.a as i64,
+                kernel,
+                native,
+            });
+        }
     }
 }
 
+/// The event of a record that begins a handler.
+fn event(memory: &Memory<'_>, replayed: &Replayed, record: &Record) -> Result<Call, String> {
+    let core = record.core.into();
+    let thread = || subject(memory, replayed, record.thread);
+    Ok(match usize::from(record.flag) {
+        event::NEW => Call::New { thread: thread()?, parent: core },
+        event::UNBLOCK => Call::Unblock { thread: thread()?, waker: core },
+        event::TICK => Call::Tick { thread: thread()? },
+        event::YIELD => Call::Yield { thread: thread()? },
+        event::PREEMPT => Call::Preempt { thread: thread()? },
+        event::BLOCK => Call::Block { thread: thread()? },
+        event::TERMINATE => Call::Terminate { thread: thread()? },
+        event::TIMER => Call::Timer { thread: thread()? },
+        event::SCHEDULE => Call::Schedule { core },
+        event::NEWLY_IDLE => Call::NewlyIdle { core },
+        event::ENTER_IDLE => Call::EnterIdle { core },
+        event::EXIT_IDLE => Call::ExitIdle { core },
+        event::BALANCE => Call::Balance { core },
+        event::ENTRY => Call::Entry { core },
+        event::EXIT => Call::Exit { core },
+        other => return Err(format!("event {other} is unknown")),
+    })
+}
+
 /// Applies a record of the runtime state that handlers see.
-pub(crate) fn apply(stage: &mut Stage, record: &Record) -> Result<(), String> {
+pub(crate) fn apply(memory: &mut Memory<'_>, replayed: &mut Replayed, record: &Record) -> Result<(), String> {
+    let thread = || match record.thread {
+        0 => Ok(None),
+        serial => subject(memory, replayed, serial).map(Some),
+    };
     match record.kind {
         kind::SETS => {
             let words = [record.a, record.b, record.c, record.d, record.e];
-            for (set, word) in stage.logged.sets.iter_mut().zip(words) {
+            for (set, word) in replayed.logged.sets.iter_mut().zip(words) {
                 set.word[usize::from(record.flag)] = word;
             }
         }
         kind::CORE => {
-            let current = match record.thread {
-                0 => ptr::null_mut(),
-                serial => subject(stage, serial)?,
+            let current = thread()?;
+            replayed.logged.cores[usize::from(record.core)] = LoggedCore {
+                nr_ready: record.a as u32,
+                seen_khz: record.b as u32,
+                idle_since: record.c as i64,
+                current,
             };
-            let told = &mut stage.logged.cores[usize::from(record.core)];
-            told.nr_ready = record.a as u32;
-            told.seen_khz = record.b as u32;
-            told.idle_since = record.c as i64;
-            told.current = current;
         }
-        kind::THREAD | kind::AFFINITY => stage.describe(record),
+        kind::THREAD | kind::AFFINITY => replayed.describe(memory, record),
         kind::HEAD => {
-            stage.logged.heads[usize::from(record.flag)] = match record.thread {
-                0 => ptr::null_mut(),
-                serial => subject(stage, serial)?,
-            };
+            let head = thread()?;
+            replayed.logged.heads[usize::from(record.flag)] = head;
         }
         _ => return Err("a decision is outside of any handler".into()),
     }
@@ -224,8 +244,8 @@ pub(crate) fn apply(stage: &mut Stage, record: &Record) -> Result<(), String> {
 }
 
 /// Checks that the values of a record are in range for the machine.
-fn validate(stage: &Stage, record: &Record) -> Result<(), String> {
-    let nr_cores = stage.nr_cores();
+fn validate(memory: &Memory<'_>, replayed: &Replayed, record: &Record) -> Result<(), String> {
+    let nr_cores = memory.nr_cores();
     let fits = |word: usize, bits: u64| {
         let cores = (nr_cores as usize).saturating_sub(word * 64).min(64);
         word < SET_WORDS && (cores == 64 || bits >> cores == 0)
@@ -242,11 +262,11 @@ fn validate(stage: &Stage, record: &Record) -> Result<(), String> {
                 && (record.c as i64) >= 0
         }
         kind::AFFINITY => {
-            record.thread != 0 && stage.known_thread(record.thread).is_some() && fits(flag, record.a)
+            record.thread != 0 && replayed.known_thread(record.thread).is_some() && fits(flag, record.a)
         }
         kind::HEAD => flag < QUEUES,
         kind::BEGIN => flag < EVENTS.len() && u32::from(record.core) < nr_cores,
-        kind::VISIT => stage.known_thread(record.thread).is_some(),
+        kind::VISIT => replayed.known_thread(record.thread).is_some(),
         kind::END | kind::WALK | kind::READY..=kind::SET => true,
         _ => false,
     };
@@ -254,20 +274,17 @@ fn validate(stage: &Stage, record: &Record) -> Result<(), String> {
 }
 
 /// The thread with this serial, which an earlier record must describe.
-fn subject(stage: &Stage, serial: u32) -> Result<*mut Slot, String> {
-    let slot = stage.known_thread(serial).ok_or_else(|| format!("thread {serial} is unknown"))?;
-    check_affinity(slot)?;
-    Ok(slot)
+fn subject(memory: &Memory<'_>, replayed: &Replayed, serial: u32) -> Result<u32, String> {
+    let thread = replayed.known_thread(serial).ok_or_else(|| format!("thread {serial} is unknown"))?;
+    check_affinity(memory, thread)?;
+    Ok(thread)
 }
 
-fn check_affinity(slot: *mut Slot) -> Result<(), String> {
-    // SAFETY: null or a slot, which lives as long as its stage.
-    match unsafe { slot.as_ref() } {
-        Some(slot) if slot.affinity.word == Set::EMPTY.word => {
-            Err(format!("thread {} has an empty affinity", slot.thread.tid))
-        }
-        _ => Ok(()),
+fn check_affinity(memory: &Memory<'_>, thread: u32) -> Result<(), String> {
+    if memory.affinity(thread).word == Set::EMPTY.word {
+        return Err(format!("thread {} has an empty affinity", memory.thread(thread).tid));
     }
+    Ok(())
 }
 
 impl Report {

@@ -2,20 +2,17 @@
 //! agrees. That of a modified log or of another policy does not. No log makes the reader panic.
 
 use crate::replay::apply;
-use crate::replica::{Call, Replica, Slot, serial, stage_of};
-use crate::{Decision, Report, replay};
+use crate::replica::{Replayed, replica};
+use crate::{Report, replay};
 use hearth_policy::load;
 use hearth_scx::log::{Core, EVENTS, Ending, Header, Reader, Record, Writer, event, kind};
 use hearth_scx::topology::{Domains, Group};
 use hearth_sim::Native;
-use hearth_sim::saakm::{Instance, Ops, Set, Thread};
+use hearth_sim::saakm::{Call, Decision, Host, Memory, Runtime, Set};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng};
-use std::cell::RefCell;
-use std::ptr;
 
 const CORES: u32 = 4;
-const NOT_QUEUED: u8 = 0;
 const BLOCKED: u8 = 1;
 const RUNNING: u8 = 3;
 const TERMINATED: u8 = 4;
@@ -25,25 +22,60 @@ fn below(rng: &mut TestRng, bound: usize) -> usize {
     rng.next_u64() as usize % bound
 }
 
-/// Records the decisions of a handler, and provides the queues for its walks.
-#[derive(Default)]
-struct Recording {
+/// The runtime of a kernel: records the decisions of a handler, and provides the queues for its walks.
+struct Kernel {
+    replayed: Replayed,
     records: Vec<Record>,
     decisions: Vec<Decision>,
     /// By core, ordered by key.
-    queues: [Vec<(i64, *mut Slot)>; CORES as usize],
+    queues: [Vec<(i64, u32)>; CORES as usize],
     /// Walks in progress, the innermost last: the name of each, and the threads to visit, the last one first.
-    walks: Vec<(u64, Vec<*mut Slot>)>,
+    walks: Vec<(u64, Vec<u32>)>,
     named: u64,
 }
 
-impl Recording {
-    fn decided(&mut self, decision: Decision) {
-        self.decisions.push(decision);
-        self.records.push(record(decision));
+impl Kernel {
+    fn first_of_walk(&mut self) -> Option<u32> {
+        let first = self.walks.last().and_then(|(_, threads)| threads.last().copied());
+        if first.is_none() {
+            self.walks.pop();
+        }
+        first
     }
 
-    fn walk(&mut self, core: u32, queue: u32) -> *mut Slot {
+    fn describe(&self, memory: &Memory<'_>, thread: u32) -> Record {
+        let t = memory.thread(thread);
+        Record {
+            kind: kind::THREAD,
+            thread: t.tid,
+            a: t.core.into(),
+            b: t.weight.into(),
+            c: t.runtime as u64,
+            d: t.running_since as u64,
+            e: memory.affinity(thread).word[0],
+            f: u64::from(self.replayed.states[thread as usize]) << 8,
+            ..Record::default()
+        }
+    }
+}
+
+impl Runtime for Kernel {
+    fn decide(&mut self, memory: &mut Memory<'_>, decision: Decision) {
+        self.decisions.push(decision);
+        let mut logged = decision;
+        if let Some(thread) = logged.thread_mut() {
+            *thread = memory.thread(*thread).tid;
+        }
+        self.records.push(record(logged));
+        if let Decision::Ready { thread, core, queue, .. } = decision {
+            self.replayed.enqueue(memory, thread, core, queue);
+        }
+    }
+
+    fn first(&mut self, _: &mut Memory<'_>, core: u32, queue: u32) -> Option<u32> {
+        if let Some(head) = self.replayed.head(queue) {
+            return head;
+        }
         let a = self.named;
         self.named += 1;
         self.records.push(Record {
@@ -53,114 +85,26 @@ impl Recording {
             a,
             ..Record::default()
         });
-        let slots = self.queues[core as usize].iter().rev().map(|(_, slot)| *slot).collect();
-        self.walks.push((a, slots));
-        self.first()
+        let threads = self.queues[core as usize].iter().rev().map(|(_, thread)| *thread).collect();
+        self.walks.push((a, threads));
+        self.first_of_walk()
     }
 
-    /// Visits `slot` in its walk. Returns the next thread of the walk.
-    fn next(&mut self, slot: *mut Slot) -> *mut Slot {
+    /// Visits `thread` in its walk. Returns the next thread of the walk.
+    fn next(&mut self, memory: &mut Memory<'_>, thread: u32) -> Option<u32> {
+        if self.replayed.head(0).is_some() {
+            return None;
+        }
         // Inner walks that the handler left early.
-        while self.walks.last().is_some_and(|(_, slots)| slots.last() != Some(&slot)) {
+        while self.walks.last().is_some_and(|(_, threads)| threads.last() != Some(&thread)) {
             self.walks.pop();
         }
-        let (a, slots) = self.walks.last_mut().expect("a walk");
-        slots.pop();
-        // SAFETY: one of the threads that the walk has returned.
-        let slot = unsafe { &*slot };
-        let thread = slot.thread.tid;
-        let visit = Record { kind: kind::VISIT, thread, a: *a, ..Record::default() };
-        self.records.extend([describe(slot), visit]);
-        self.first()
-    }
-
-    fn first(&mut self) -> *mut Slot {
-        let first = self.walks.last().and_then(|(_, slots)| slots.last().copied());
-        first.unwrap_or_else(|| {
-            self.walks.pop();
-            ptr::null_mut()
-        })
-    }
-}
-
-thread_local! {
-    static RECORDING: RefCell<Recording> = RefCell::default();
-}
-
-fn recording<T>(access: impl FnOnce(&mut Recording) -> T) -> T {
-    RECORDING.with_borrow_mut(access)
-}
-
-fn tid(t: *mut Thread) -> u32 {
-    // SAFETY: policies name only threads that they were given.
-    unsafe { serial(t) }
-}
-
-macro_rules! decisions {
-    ($($op:ident($($argument:ident: $type:ty),*) => $decision:expr;)*) => {
-        $(extern "C" fn $op(_: *mut Instance, $($argument: $type),*) {
-            recording(|recording| recording.decided($decision));
-        })*
-    };
-}
-
-decisions! {
-    run(t: *mut Thread) => Decision::Run { thread: tid(t) };
-    blocked(t: *mut Thread) => Decision::Blocked { thread: tid(t) };
-    terminated(t: *mut Thread) => Decision::Terminated { thread: tid(t) };
-    arm(t: *mut Thread, ns: i64) => Decision::Arm { thread: tid(t), ns };
-    cancel(t: *mut Thread) => Decision::Cancel { thread: tid(t) };
-    keep_warm(core: u32, ns: i64) => Decision::KeepWarm { core, ns };
-    preempt(core: u32) => Decision::Preempt { core };
-    set_changed(set: u32, core: u32, member: bool) => Decision::Set { set, core, member };
-}
-
-extern "C" fn ready(s: *mut Instance, t: *mut Thread, core: u32, queue: u32, key: i64, reason: u32) {
-    // SAFETY: the policy passes on the instance that it was called with.
-    let stage = unsafe { stage_of(s) };
-    recording(|recording| recording.decided(Decision::Ready { thread: tid(t), core, queue, key, reason }));
-    stage.enqueue(t, core, queue);
-}
-
-extern "C" fn first(s: *mut Instance, core: u32, queue: u32) -> *mut Thread {
-    // SAFETY: as in `ready`.
-    let head = unsafe { stage_of(s) }.head(queue);
-    head.unwrap_or_else(|| recording(|recording| recording.walk(core, queue))).cast()
-}
-
-extern "C" fn next(s: *mut Instance, t: *mut Thread) -> *mut Thread {
-    // SAFETY: as in `ready`.
-    let is_head = unsafe { stage_of(s) }.head(0).is_some();
-    if is_head { ptr::null_mut() } else { recording(|recording| recording.next(t.cast())).cast() }
-}
-
-/// In the place of the replica's own, so that decisions are recorded and not compared.
-static OPS: Ops = Ops {
-    ready: Some(ready),
-    run: Some(run),
-    blocked: Some(blocked),
-    terminated: Some(terminated),
-    first: Some(first),
-    next: Some(next),
-    arm: Some(arm),
-    cancel: Some(cancel),
-    keep_warm: Some(keep_warm),
-    preempt: Some(preempt),
-    set_changed: Some(set_changed),
-};
-
-fn describe(slot: &Slot) -> Record {
-    let t = &slot.thread;
-    Record {
-        kind: kind::THREAD,
-        thread: t.tid,
-        a: t.core.into(),
-        b: t.weight.into(),
-        c: t.runtime as u64,
-        d: t.running_since as u64,
-        e: slot.affinity.word[0],
-        f: u64::from(slot.state) << 8,
-        ..Record::default()
+        let (a, threads) = self.walks.last_mut().expect("a walk");
+        threads.pop();
+        let visit =
+            Record { kind: kind::VISIT, thread: memory.thread(thread).tid, a: *a, ..Record::default() };
+        self.records.extend([self.describe(memory, thread), visit]);
+        self.first_of_walk()
     }
 }
 
@@ -184,12 +128,13 @@ fn record(decision: Decision) -> Record {
 }
 
 struct World<'a> {
-    replica: Replica<'a>,
+    policy: &'a Native,
+    host: Host<'a, Kernel>,
     log: Writer<Vec<u8>>,
     rng: TestRng,
     now: i64,
-    threads: Vec<*mut Slot>,
-    current: [*mut Slot; CORES as usize],
+    threads: Vec<u32>,
+    current: [Option<u32>; CORES as usize],
     idle: Set,
     frequencies: [u32; CORES as usize],
 }
@@ -224,11 +169,24 @@ impl World<'_> {
     /// Writes a record and applies it to the replica.
     fn apply(&mut self, record: Record) {
         self.emit(record);
-        apply(self.replica.get(), &record).expect("a valid record");
+        let Host { memory, runtime } = &mut self.host;
+        apply(memory, &mut runtime.replayed, &record).expect("a valid record");
+    }
+
+    fn serial(&self, thread: Option<u32>) -> u32 {
+        thread.map_or(0, |thread| self.host.memory.thread(thread).tid)
+    }
+
+    fn queue(&mut self, core: u32) -> &mut Vec<(i64, u32)> {
+        &mut self.host.runtime.queues[core as usize]
+    }
+
+    fn state(&mut self, thread: u32) -> &mut u8 {
+        &mut self.host.runtime.replayed.states[thread as usize]
     }
 
     fn world(&mut self) {
-        let ready = recording(|recording| recording.queues.each_ref().map(|queue| queue.len() as u64));
+        let ready = self.host.runtime.queues.each_ref().map(|queue| queue.len() as u64);
         let idle = self.idle.word[0];
         let whole = [0b0011, 0b1100].iter().filter(|pair| idle & *pair == **pair).sum();
         let waiting = (0..4).map(|core| u64::from(ready[core] > 0) << core).sum();
@@ -240,82 +198,69 @@ impl World<'_> {
             d: waiting,
             ..Record::default()
         });
-        for core in 0..CORES as usize {
-            // SAFETY: null or a slot, which lives as long as the replica. The same holds below.
-            let thread = unsafe { self.current[core].as_ref() }.map_or(0, |slot| slot.thread.tid);
+        for (core, a) in ready.into_iter().enumerate() {
+            let thread = self.serial(self.current[core]);
             let (b, core) = (self.frequencies[core].into(), core as u16);
-            let a = ready[usize::from(core)];
             self.apply(Record { kind: kind::CORE, core, thread, a, b, ..Record::default() });
         }
     }
 
-    /// Whether the policy has a handler of this optional event.
-    fn handles(&self, event: &str) -> bool {
-        let table = self.replica.policy.table();
-        match event {
-            "newly_idle" => table.newly_idle.is_some(),
-            "enter_idle" => table.enter_idle.is_some(),
-            _ => table.exit_idle.is_some(),
+    /// Whether the policy has a handler of this event.
+    fn handles(&self, call: Call) -> bool {
+        let table = self.policy.table();
+        match call {
+            Call::NewlyIdle { .. } => table.newly_idle.is_some(),
+            Call::EnterIdle { .. } => table.enter_idle.is_some(),
+            Call::ExitIdle { .. } => table.exit_idle.is_some(),
+            _ => true,
         }
     }
 
     /// Calls a handler with the current state, and applies its decisions.
-    fn call(&mut self, event: &str, slot: *mut Slot, core: u32) {
-        if event.ends_with("_idle") && !self.handles(event) {
+    fn call(&mut self, event: &str, call: Call, core: u32) {
+        if !self.handles(call) {
             return;
         }
         self.now += 1 + below(&mut self.rng, 3_000_000) as i64;
         for thread in self.threads.clone() {
-            // SAFETY: as above.
-            let record = describe(unsafe { &*thread });
+            let record = self.host.runtime.describe(&self.host.memory, thread);
             self.apply(record);
         }
         self.world();
         let event = EVENTS.iter().position(|name| *name == event).expect("an event");
         if event == event::SCHEDULE {
-            let first = recording(|recording| recording.queues[core as usize].first().copied());
-            // SAFETY: as above.
-            let thread = first.map_or(0, |(_, slot)| unsafe { (*slot).thread.tid });
-            self.apply(Record { kind: kind::HEAD, thread, ..Record::default() });
+            let first = self.queue(core).first().map(|(_, thread)| *thread);
+            self.apply(Record { kind: kind::HEAD, thread: self.serial(first), ..Record::default() });
         }
-        // SAFETY: as above.
-        let thread = unsafe { slot.as_ref() }.map_or(0, |slot| slot.thread.tid);
-        let (flag, a) = (event as u8, self.now as u64);
+        let (flag, a, thread) = (event as u8, self.now as u64, self.serial(call.thread()));
         self.emit(Record { kind: kind::BEGIN, flag, thread, core: core as u16, a, ..Record::default() });
-        assert!(self.replica.call(Call { event, thread: slot, core, now: self.now }));
-        let (records, decisions) = recording(|recording| {
-            (std::mem::take(&mut recording.records), std::mem::take(&mut recording.decisions))
-        });
-        self.idle = self.replica.get().instance.idle;
+        let Host { memory, runtime } = &mut self.host;
+        runtime.replayed.begin(memory, call, self.now);
+        assert!(self.host.call(call));
+        self.idle = self.host.memory.instance.idle;
+        let runtime = &mut self.host.runtime;
+        let (records, decisions) =
+            (std::mem::take(&mut runtime.records), std::mem::take(&mut runtime.decisions));
         records.into_iter().for_each(|record| self.emit(record));
         decisions.into_iter().for_each(|decision| self.perform(decision));
         self.world();
-        // SAFETY: as above.
-        let attrs = unsafe { slot.as_ref() }.map_or(&[][..], |slot| &slot.attrs);
-        let a = self.replica.get().hash(attrs);
+        let a = self.host.runtime.replayed.hash(&self.host.memory, call.thread());
         self.emit(Record { kind: kind::END, a, ..Record::default() });
     }
 
     fn perform(&mut self, decision: Decision) {
-        let stage = self.replica.get();
-        let slot = |serial| stage.known_thread(serial).expect("a thread");
         match decision {
             Decision::Ready { thread, core, key, .. } => {
-                let slot = slot(thread);
-                recording(|Recording { queues, .. }| {
-                    queues.iter_mut().for_each(|queue| queue.retain(|(_, other)| *other != slot));
-                    let queue = &mut queues[core as usize];
-                    let at = queue.partition_point(|(other, _)| *other <= key);
-                    queue.insert(at, (key, slot));
-                });
+                let queues = &mut self.host.runtime.queues;
+                queues.iter_mut().for_each(|queue| queue.retain(|(_, other)| *other != thread));
+                let queue = self.queue(core);
+                let at = queue.partition_point(|(other, _)| *other <= key);
+                queue.insert(at, (key, thread));
             }
-            // SAFETY: as above.
-            Decision::Blocked { thread } => unsafe { (*slot(thread)).state = BLOCKED },
+            Decision::Blocked { thread } => *self.state(thread) = BLOCKED,
             Decision::Terminated { thread } => {
-                let slot = slot(thread);
-                // SAFETY: as above.
-                unsafe { (*slot).state = TERMINATED };
-                self.threads.retain(|other| *other != slot);
+                *self.state(thread) = TERMINATED;
+                self.threads.retain(|other| *other != thread);
             }
             _ => {}
         }
@@ -323,60 +268,74 @@ impl World<'_> {
 
     /// Runs the first thread of the core's queue.
     fn schedule(&mut self, core: u32) {
-        self.call("schedule", ptr::null_mut(), core);
-        let (_, slot) = recording(|recording| recording.queues[core as usize].remove(0));
-        // SAFETY: as above.
-        let t = unsafe { &mut *slot };
-        (t.state, t.thread.core, t.thread.running_since) = (RUNNING, core, self.now);
-        self.current[core as usize] = slot;
+        self.call("schedule", Call::Schedule { core }, core);
+        let (_, thread) = self.queue(core).remove(0);
+        *self.state(thread) = RUNNING;
+        let now = self.now;
+        let t = self.host.memory.thread_mut(thread);
+        (t.core, t.running_since) = (core, now);
+        self.current[core as usize] = Some(thread);
         self.idle.remove(core);
     }
 
-    fn stop(&mut self, core: u32, event: &str) {
-        let slot = std::mem::replace(&mut self.current[core as usize], ptr::null_mut());
-        // SAFETY: as above.
-        let t = unsafe { &mut (*slot).thread };
-        (t.runtime, t.running_since) = (t.runtime + self.now - t.running_since, -1);
-        self.call(event, slot, 0);
+    /// Stops the core's current thread.
+    fn stop(&mut self, core: u32) -> u32 {
+        let thread = self.current[core as usize].take().expect("a current thread");
+        let now = self.now;
+        let t = self.host.memory.thread_mut(thread);
+        (t.runtime, t.running_since) = (t.runtime + now - t.running_since, -1);
+        thread
+    }
+
+    fn new_thread(&mut self, core: u32) {
+        let affinity = 1 + below(&mut self.rng, 15) as u64;
+        let Host { memory, runtime } = &mut self.host;
+        let serial = memory.nr_threads() + 1;
+        let thread = runtime.replayed.thread(memory, serial);
+        memory.thread_mut(thread).core = core;
+        memory.affinity_mut(thread).word[0] = affinity;
+        self.threads.push(thread);
+        self.call("new", Call::New { thread, parent: core }, core);
     }
 
     fn step(&mut self) {
         let core = below(&mut self.rng, CORES as usize) as u32;
-        let queued = recording(|recording| !recording.queues[core as usize].is_empty());
+        let queued = !self.queue(core).is_empty();
         let current = self.current[core as usize];
-        // SAFETY: as above.
-        let asleep = self.threads.iter().copied().find(|slot| unsafe { (**slot).state } == BLOCKED);
-        match below(&mut self.rng, 8) {
-            0 if self.threads.len() < 12 => {
-                let serial = self.replica.get().threads() as u32 + 1;
-                let slot = self.replica.get().thread(serial);
-                // SAFETY: as above.
-                let t = unsafe { &mut *slot };
-                (t.thread.core, t.state, t.affinity.word[0]) =
-                    (core, NOT_QUEUED, 1 + below(&mut self.rng, 15) as u64);
-                self.threads.push(slot);
-                self.call("new", slot, core);
+        let asleep = self.threads.clone().into_iter().find(|thread| *self.state(*thread) == BLOCKED);
+        match (below(&mut self.rng, 8), current) {
+            (0, _) if self.threads.len() < 12 => self.new_thread(core),
+            (1 | 2, _) if asleep.is_some() => {
+                let thread = asleep.expect("a blocked thread");
+                self.call("unblock", Call::Unblock { thread, waker: core }, core);
             }
-            1 | 2 if asleep.is_some() => self.call("unblock", asleep.expect("a blocked thread"), core),
-            3 if !current.is_null() => {
-                let event = ["block", "terminate"][below(&mut self.rng, 6) / 5];
-                self.stop(core, event);
+            (3, Some(_)) => {
+                let terminates = below(&mut self.rng, 6) == 5;
+                let thread = self.stop(core);
+                match terminates {
+                    true => self.call("terminate", Call::Terminate { thread }, 0),
+                    false => self.call("block", Call::Block { thread }, 0),
+                }
             }
-            4 if !current.is_null() => {
-                let event = ["preempt", "yield"][below(&mut self.rng, 2)];
-                self.stop(core, event);
+            (4, Some(_)) => {
+                let yields = below(&mut self.rng, 2) == 1;
+                let thread = self.stop(core);
+                match yields {
+                    true => self.call("yield", Call::Yield { thread }, 0),
+                    false => self.call("preempt", Call::Preempt { thread }, 0),
+                }
             }
-            5 if !current.is_null() => {
+            (5, Some(thread)) => {
                 self.frequencies[core as usize] = 1_000_000 + below(&mut self.rng, 2) as u32 * 1_000_000;
-                self.call("tick", current, 0);
-                self.call("balance", ptr::null_mut(), core);
+                self.call("tick", Call::Tick { thread }, 0);
+                self.call("balance", Call::Balance { core }, core);
             }
-            _ if current.is_null() && queued => self.schedule(core),
-            _ if current.is_null() && !self.idle.contains(core) => {
-                self.call("newly_idle", ptr::null_mut(), core);
-                if recording(|recording| recording.queues[core as usize].is_empty()) {
+            (_, None) if queued => self.schedule(core),
+            (_, None) if !self.idle.contains(core) => {
+                self.call("newly_idle", Call::NewlyIdle { core }, core);
+                if self.queue(core).is_empty() {
                     self.idle.insert(core);
-                    self.call("enter_idle", ptr::null_mut(), core);
+                    self.call("enter_idle", Call::EnterIdle { core }, core);
                 }
             }
             _ => {}
@@ -387,16 +346,23 @@ impl World<'_> {
 /// A log of this number of steps.
 fn log(policy: &Native, seed: u8, steps: usize) -> Vec<u8> {
     let header = header(policy);
-    let mut replica = Replica::new(policy, &header);
-    replica.get().instance.ops = &OPS;
-    RECORDING.take();
+    let Host { memory, runtime: replayed } = replica(policy, &header);
+    let kernel = Kernel {
+        replayed,
+        records: Vec::new(),
+        decisions: Vec::new(),
+        queues: Default::default(),
+        walks: Vec::new(),
+        named: 0,
+    };
     let mut world = World {
-        replica,
+        policy,
+        host: Host { memory, runtime: kernel },
         log: Writer::new(Vec::new(), &header).expect("a vector accepts all writes"),
         rng: TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]),
         now: 1_000_000,
         threads: Vec::new(),
-        current: [ptr::null_mut(); CORES as usize],
+        current: [None; CORES as usize],
         idle: Set::EMPTY,
         frequencies: [1_000_000; CORES as usize],
     };

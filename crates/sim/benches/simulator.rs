@@ -1,8 +1,8 @@
 //! Events per second of the simulator: each policy on the 160-core E7, and cfs from 8 to 640 cores.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use hearth_machine::{Governor, Machine};
-use hearth_policy::{Settings, load, names};
+use hearth_machine::Machine;
+use hearth_policy::{load, names};
 use hearth_sim::{Job, Native, World, run};
 use hearth_workload::Workload;
 
@@ -17,16 +17,7 @@ fn bench(
 ) {
     let workload = Workload::resolve(spec).expect("a built-in generator");
     let policy = Native::build(load(policy).expect("a built-in policy")).expect("it is linked in");
-    let job = Job {
-        workload: &workload,
-        machine,
-        governor: Governor::Schedutil,
-        policy: &policy,
-        params: &Settings::default(),
-        seed: 1,
-        noise: 0.02,
-        world,
-    };
+    let job = Job { noise: 0.02, world, ..Job::new(&workload, machine, &policy) };
     let events = run(&job, &mut ()).expect("the workload runs").events;
     let mut group = criterion.benchmark_group(group);
     group.sample_size(10).throughput(Throughput::Elements(events));

@@ -1,6 +1,6 @@
 //! Single runs, and batches of runs in parallel.
 
-use crate::engine::{Config, Engine};
+use crate::engine::Engine;
 use crate::error::SimError;
 use crate::native::Native;
 use crate::thread::for_each_child;
@@ -11,26 +11,54 @@ use hearth_policy::Settings;
 use hearth_trace::{CoreInfo, Header, Metrics, Sink, Source, Summary, ThreadInfo, TraceHash};
 use hearth_workload::{Thread, Workload};
 use rayon::prelude::*;
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// Simulated time after which a run fails.
+/// Default simulated time after which a run fails.
 pub const LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 /// Default noise: each `Run` takes its cycles plus or minus at most this fraction, depending on the seed.
 pub const NOISE: f64 = 0.02;
 
-/// The inputs of one run.
+/// The inputs of one run. [`Job::new`] has defaults for the options.
+#[derive(Clone, Copy)]
 pub struct Job<'a> {
     pub workload: &'a Workload,
     pub machine: &'a Machine,
-    pub governor: Governor,
     pub policy: &'a Native,
+    /// Default: `schedutil`.
+    pub governor: Governor,
+    /// Default: the initial values.
     pub params: &'a Settings,
+    /// Default: 1.
     pub seed: u64,
-    /// Largest deviation of a `Run` from its cycles, as a fraction. See [`NOISE`].
+    /// Each `Run` takes `1 - noise` to `1 + noise` of its cycles, depending on the seed. Default: [`NOISE`].
     pub noise: f64,
+    /// Default: [`World::default`].
     pub world: World,
+    /// Simulated time after which the run fails. Default: [`LIMIT`].
+    pub limit: Duration,
+    /// The run stops soon after it becomes true.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+impl<'a> Job<'a> {
+    pub fn new(workload: &'a Workload, machine: &'a Machine, policy: &'a Native) -> Job<'a> {
+        static INITIAL: LazyLock<Settings> = LazyLock::new(Settings::default);
+        Job {
+            workload,
+            machine,
+            policy,
+            governor: Governor::Schedutil,
+            params: &INITIAL,
+            seed: 1,
+            noise: NOISE,
+            world: World::default(),
+            limit: LIMIT,
+            stop: None,
+        }
+    }
 }
 
 /// The result of one run.
@@ -57,52 +85,21 @@ pub struct Outcome {
 /// Runs one job. `sink` receives every event.
 ///
 /// # Errors
-/// If a parameter, affinity or thread graph is invalid, the policy violates a rule of SaaKM, all threads wait, or the
-/// simulated time exceeds [`LIMIT`].
+/// If a parameter, affinity or thread graph is invalid, the policy violates a rule of SaaKM, all threads wait, the
+/// simulated time exceeds the limit, or `stop` becomes true.
 pub fn run(job: &Job, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
-    run_within(job, LIMIT, sink)
-}
-
-/// The same with another limit of the simulated time.
-///
-/// # Errors
-/// As for [`run`].
-pub fn run_within(job: &Job, limit: Duration, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
-    run_until(job, limit, &AtomicBool::new(false), sink)
-}
-
-/// The same. Stops soon after `stop` becomes true.
-///
-/// # Errors
-/// As for [`run`], and [`SimError::Stopped`].
-pub fn run_until(
-    job: &Job,
-    limit: Duration,
-    stop: &AtomicBool,
-    sink: &mut dyn Sink,
-) -> Result<Outcome, SimError> {
     let begin = Instant::now();
     let mut header = header(job);
     let mut hash = TraceHash::new();
     let mut metrics = Metrics::new(&header);
     let params = job.params.values(job.policy.policy())?;
     let background = background_of(job);
-    let config = || Config {
-        workload: job.workload,
-        machine: job.machine,
-        governor: job.governor,
-        policy: job.policy,
-        params: &params,
-        seed: job.seed,
-        noise: job.noise,
-        limit,
-        stop,
-        world: job.world,
-        background: &background,
+    let before = match job.world.warm {
+        true => Some(Engine::warm_up(job, &params, &background, WARM_UP_NS)?),
+        false => None,
     };
-    let before = job.world.warm.then(|| Engine::warm_up(config(), WARM_UP_NS)).transpose()?;
     let mut sinks = ((&mut hash, &mut metrics), sink);
-    let raw = Engine::new(config(), &mut sinks)?.run(before)?;
+    let raw = Engine::new(job, &params, &background, &mut sinks)?.run(before)?;
     header.duration = raw.duration_ns;
     header.energy_uj = raw.energy_uj;
     header.energy_by_time = raw.energy_by_time;

@@ -17,7 +17,7 @@ pub mod saakm;
 mod thread;
 mod world;
 
-pub use batch::{Job, LIMIT, NOISE, Outcome, header, map_jobs, run, run_all, run_until, run_within};
+pub use batch::{Job, LIMIT, NOISE, Outcome, header, map_jobs, run, run_all};
 pub use error::{BuildError, SimError};
 pub use native::Native;
 pub use overlay::{Overlay, OverlayError};

@@ -1,22 +1,33 @@
-//! The interface between a policy's C code and the simulator: `runtime/saakm.h` and `runtime/host/saakm_host.h`.
+//! The interface between a policy's C code and its runtime: `runtime/saakm.h` and `runtime/host/saakm_host.h`.
+//!
+//! A [`Runtime`] gives a policy its world: the simulator, or the replay of a kernel's log. [`Host`] calls the policy's
+//! handlers and passes their operations to the runtime. [`Memory`] owns what both sides share, and all pointers in it.
 
 use std::ffi::c_void;
-use std::ptr;
 
 // `scripts/bindings` generates it.
 #[allow(non_camel_case_types, dead_code)]
 mod bindings;
+mod decision;
+mod host;
+mod memory;
 
 pub use bindings::{
-    SAAKM_ABI as ABI, saakm as Instance, saakm_core as Core, saakm_domain as Domain, saakm_ops as Ops,
-    saakm_param as Param, saakm_policy as PolicyTable, saakm_queue as Queue, saakm_set as Set,
-    saakm_thread as Thread,
+    SAAKM_ABI as ABI, saakm as Instance, saakm_core as Core, saakm_domain as Domain, saakm_param as Param,
+    saakm_policy as PolicyTable, saakm_queue as Queue, saakm_set as Set, saakm_thread as Thread,
 };
+pub use decision::Decision;
+pub use host::{Call, Host, Runtime};
+pub use memory::Memory;
+
+use bindings::saakm_ops as Ops;
 
 pub const MAX_CORES: usize = bindings::SAAKM_MAX_CORES as usize;
 pub const SET_WORDS: usize = bindings::SAAKM_SET_WORDS as usize;
 /// Number of topology levels: smt, llc, numa, machine.
 pub const LEVELS: usize = bindings::SAAKM_LEVELS as usize;
+/// The level of the physical core.
+pub const SMT: usize = bindings::SAAKM_SMT as usize;
 /// The level of the last-level cache.
 pub const LLC: usize = bindings::SAAKM_LLC as usize;
 /// The reason of a transition without `because`: 0, "none".
@@ -40,6 +51,32 @@ impl Set {
     pub fn put(&mut self, core: u32, member: bool) {
         if member { self.insert(core) } else { self.remove(core) }
     }
+
+    /// The members, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        let words = self.word.iter().zip(0..).filter(|(word, _)| **word != 0);
+        words.flat_map(|(word, at)| {
+            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * 64 + bit)
+        })
+    }
+
+    /// Inserts the members of `other`.
+    #[inline]
+    pub fn insert_all(&mut self, other: &Set) {
+        self.word.iter_mut().zip(&other.word).for_each(|(word, other)| *word |= other);
+    }
+
+    /// Removes the members of `other`.
+    #[inline]
+    pub fn remove_all(&mut self, other: &Set) {
+        self.word.iter_mut().zip(&other.word).for_each(|(word, other)| *word &= !other);
+    }
+
+    /// Whether it has all members of `other`.
+    #[inline]
+    pub fn contains_all(&self, other: &Set) -> bool {
+        self.word.iter().zip(&other.word).all(|(word, other)| other & !word == 0)
+    }
 }
 
 impl FromIterator<u32> for Set {
@@ -52,39 +89,7 @@ impl FromIterator<u32> for Set {
     }
 }
 
-impl Instance {
-    /// An instance without core and domain tables. All sets of cores are empty.
-    pub fn new(ops: &'static Ops, nr_cores: usize) -> Instance {
-        Instance {
-            ops,
-            runtime_private: ptr::null_mut(),
-            state: ptr::null_mut(),
-            now: 0,
-            nr_cores: nr_cores as u32,
-            nr_words: nr_cores.div_ceil(64) as u32,
-            cores: ptr::null_mut(),
-            domains: [ptr::null_mut(); LEVELS],
-            nr_domains: [0; LEVELS],
-            online: Set::EMPTY,
-            idle: Set::EMPTY,
-            idle_whole: Set::EMPTY,
-            waiting: Set::EMPTY,
-            claimed: Set::EMPTY,
-            looked: [0; MAX_CORES],
-        }
-    }
-
-    /// Sets the core and domain tables, which must outlive the instance and must not move.
-    pub fn point_to(&mut self, cores: &mut [Core], domains: &mut [Vec<Domain>; LEVELS]) {
-        self.cores = cores.as_mut_ptr();
-        for (level, domains) in domains.iter_mut().enumerate() {
-            self.domains[level] = domains.as_mut_ptr();
-            self.nr_domains[level] = domains.len() as u32;
-        }
-    }
-}
-
-pub type OnThread = Option<unsafe extern "C" fn(*mut Instance, *mut Thread)>;
-pub type OnThreadCore = Option<unsafe extern "C" fn(*mut Instance, *mut Thread, u32)>;
-pub type OnCore = Option<unsafe extern "C" fn(*mut Instance, u32)>;
-pub type Init = Option<unsafe extern "C" fn(*mut c_void)>;
+type OnThread = Option<unsafe extern "C" fn(*mut Instance, *mut Thread)>;
+type OnThreadCore = Option<unsafe extern "C" fn(*mut Instance, *mut Thread, u32)>;
+type OnCore = Option<unsafe extern "C" fn(*mut Instance, u32)>;
+type Init = Option<unsafe extern "C" fn(*mut c_void)>;

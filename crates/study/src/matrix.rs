@@ -144,7 +144,14 @@ impl Matrix {
         seed: u64,
     ) -> Job<'a> {
         let (policy, params) = (&*variant.policy, &variant.params);
-        Job { workload, machine, governor, policy, params, seed, noise: self.noise, world: self.world }
+        Job {
+            governor,
+            params,
+            seed,
+            noise: self.noise,
+            world: self.world,
+            ..Job::new(workload, machine, policy)
+        }
     }
 
     /// All runs, ordered by machine, setting and seed.

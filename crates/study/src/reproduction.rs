@@ -14,7 +14,7 @@ pub use result::{
 use crate::Error;
 use crate::claims::{Book, Claim, Quantity, Side};
 use crate::statistics::{Change, difference, mean_of};
-use hearth_sim::{Job, NOISE, SimError, World};
+use hearth_sim::{Job, SimError, World};
 use measure::{Runs, measure};
 use observe::Observer;
 use result::MeanMetrics;
@@ -86,14 +86,15 @@ impl<'b> Plan<'b> {
     pub fn jobs(&self, runs: u64) -> Vec<Job<'b>> {
         let book = self.book;
         let job = |point: &Point<'b>, seed| Job {
-            workload: book.workloads.get(point.workload),
-            machine: book.machines.get(point.machine),
             governor: point.side.governor,
-            policy: book.policies.get(point.side.policy),
             params: &point.side.params,
             seed,
-            noise: NOISE,
             world: self.world.unwrap_or(point.world),
+            ..Job::new(
+                book.workloads.get(point.workload),
+                book.machines.get(point.machine),
+                book.policies.get(point.side.policy),
+            )
         };
         self.points.iter().flat_map(|point| (1..=runs).map(move |seed| job(point, seed))).collect()
     }

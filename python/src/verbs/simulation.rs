@@ -80,14 +80,12 @@ pub fn simulate(
     let simulated = interruptible(py, &AtomicBool::new(false), || -> Result<Outcome, Error> {
         let variant = policy.0.variant(String::new())?;
         let job = Job {
-            workload: &workload.graph,
-            machine: &machine.0,
             governor,
-            policy: &variant.policy,
             params: &variant.params,
             seed,
             noise,
             world,
+            ..Job::new(&workload.graph, &machine.0, &variant.policy)
         };
         Ok(run(&job, &mut events)?)
     })?;

@@ -1,10 +1,10 @@
 //! The judges: the model checker, and the checks of the simulator.
 
 use hearth_ipanema::ir::Event;
-use hearth_machine::{Governor, Machine};
+use hearth_machine::Machine;
 use hearth_modelcheck::{Options, Property, Scenario, check, standard_scenarios};
-use hearth_policy::{Policy, Settings};
-use hearth_sim::{Job, NOISE, Native, SimError, World, run_within};
+use hearth_policy::Policy;
+use hearth_sim::{Job, Native, SimError, World, run};
 use hearth_workload::{Op, Thread, Workload};
 use std::fmt;
 use std::time::Duration;
@@ -99,18 +99,9 @@ impl Judges {
     /// does not conserve work: events take no time in a simulation, so no concurrent one excuses that.
     fn simulate(&self, native: &Native, found: &mut Vec<Refutation>, errors: &mut Vec<String>) {
         for workload in &self.workloads {
-            let job = Job {
-                workload,
-                machine: &self.machine,
-                governor: Governor::Schedutil,
-                policy: native,
-                params: &Settings::default(),
-                seed: 1,
-                noise: NOISE,
-                world: World::EMPTY,
-            };
+            let job = Job { world: World::EMPTY, limit: LIMIT, ..Job::new(workload, &self.machine, native) };
             let by = format!("simulation of {}", workload.name);
-            match run_within(&job, LIMIT, &mut ()) {
+            match run(&job, &mut ()) {
                 Ok(run)
                     if run.summary.overload_core_ms > 0.0
                         && is_free(workload)

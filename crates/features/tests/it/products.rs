@@ -1,8 +1,8 @@
 //! Products compile, have the names of the model, and simulate.
 
 use hearth_features::{Model, NAMES, Product, Stored};
-use hearth_machine::{Governor, Machine};
-use hearth_policy::{Settings, load};
+use hearth_machine::Machine;
+use hearth_policy::load;
 use hearth_sim::{Job, Native, World, run};
 use hearth_trace::{Event, Trace};
 use hearth_workload::Workload;
@@ -23,16 +23,8 @@ fn the_compiler_gives_products_the_names_of_the_model() {
 /// Runs a workload with the checks of debug builds. All its threads must end, and the trace must be sound.
 fn simulate(product: &Product, workload: &Workload, seed: u64) {
     let policy = Native::build(load(&product.name()).unwrap()).unwrap();
-    let job = Job {
-        workload,
-        machine: &Machine::builtin("xeon-e5645").unwrap(),
-        governor: Governor::Schedutil,
-        policy: &policy,
-        params: &Settings::default(),
-        seed,
-        noise: hearth_sim::NOISE,
-        world: World::EMPTY,
-    };
+    let machine = Machine::builtin("xeon-e5645").unwrap();
+    let job = Job { seed, world: World::EMPTY, ..Job::new(workload, &machine, &policy) };
     let mut events: Vec<Event> = Vec::new();
     let outcome = run(&job, &mut events).unwrap_or_else(|error| panic!("{}: {error}", product.name()));
     let trace = Trace { header: outcome.header, events };

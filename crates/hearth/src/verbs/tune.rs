@@ -10,10 +10,11 @@ use crate::table::{Column, number, percent, table};
 use crate::verbs::extract::{extract, record_and_extract};
 use hearth_features::{Claim, Model, NAMES, Product, Stored, Verdict};
 use hearth_machine::{Governor, Machine};
-use hearth_policy::{Settings, names};
+use hearth_policy::Settings;
 use hearth_sim::World;
-use hearth_study::statistics::Change;
-use hearth_study::tune::{Experience, Goal, Method, Plan, Recommendation, Rival, tune};
+use hearth_study::tune::{
+    BASELINE, Compared, Experience, Goal, Method, Plan, Recommendation, Report, others, tune,
+};
 use hearth_workload::Workload;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -105,8 +106,6 @@ pub struct Args {
 
 const WHAT: &str = "What to tune";
 const SEARCH: &str = "Search";
-/// What others are compared with: the scheduler of today's Linux.
-const BASELINE: &str = "eevdf";
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum GoalArg {
@@ -136,55 +135,10 @@ fn claim(text: &str) -> Result<Claim, String> {
     }
 }
 
-/// What is said about a policy, in the order of the claims.
-#[derive(Serialize)]
-struct ClaimVerdict {
-    claim: &'static str,
-    verdict: &'static str,
-}
-
-#[derive(Serialize)]
-struct Compared {
-    policy: String,
-    is_product: bool,
-    time_s: f64,
-    energy_j: f64,
-    wakeup_p99_us: f64,
-    speedup: f64,
-    speedup_ci95: Option<[f64; 2]>,
-    energy_saving: f64,
-    energy_saving_ci95: Option<[f64; 2]>,
-    latency_saving: f64,
-    latency_saving_ci95: Option<[f64; 2]>,
-    /// Empty if nothing is known of it.
-    verdicts: Vec<ClaimVerdict>,
-}
-
-#[derive(Serialize)]
-struct Similar {
-    workload: String,
-    machine: String,
-    share: f64,
-}
-
 #[derive(Serialize)]
 struct Content {
-    workload: String,
-    machine: String,
-    governor: String,
-    goal: Goal,
-    model: String,
-    method: Method,
-    products: usize,
-    search_runs: usize,
-    simulations: usize,
-    profile: Option<hearth_workload::Profile>,
-    similar: Vec<Similar>,
-    baseline: Compared,
-    /// From the best one.
-    finalists: Vec<Compared>,
-    /// The policy that is surely and noticeably better than the baseline, by simulation and, if asked for, live.
-    recommended: Option<String>,
+    #[serde(flatten)]
+    report: Report,
     live: Option<live::Comparison>,
 }
 
@@ -208,8 +162,6 @@ impl Args {
             ))
             .help("`hearth features list` shows what is proved"));
         }
-        let others: Vec<&str> = names().iter().copied().filter(|name| *name != BASELINE).collect();
-        let others = if self.proved.is_empty() { &others[..] } else { &[] };
         let (workload, notes) = self.workload()?;
         for note in notes {
             eprintln!("note: {note}");
@@ -225,7 +177,7 @@ impl Args {
             experience: experience.as_ref(),
             method: self.search,
             baseline: BASELINE,
-            others,
+            others: &others(&self.proved),
             budget: self.budget.into(),
             runs: self.runs,
             seed: self.seed,
@@ -233,39 +185,24 @@ impl Args {
         let found = progress::during("simulating", plan.simulations(), |step| {
             self.jobs.install(|| tune(&plan, step))
         })?;
-        let winner = found.winner(plan.goal).map(|winner| winner.policy.clone());
-        let live = match (self.live, &winner) {
-            (Some(runs), Some(winner)) => {
-                let policy = hearth_policy::load(winner)?;
-                let params = &Settings::default();
-                let plan =
-                    live::Plan { policy: &policy, params, command: &self.command, prepare: None, runs };
-                Some(live::compare(winner, &plan)?)
-            }
+        let mut report = Report::new(&plan, &found, &stored);
+        let live = match (self.live, &report.recommended) {
+            (Some(runs), Some(winner)) => Some(self.compare_live(winner, runs)?),
             _ => None,
         };
-        let confirmed = live.as_ref().is_none_or(live::Comparison::is_faster);
-        let content = Content {
-            workload: workload.name.clone(),
-            machine: machine.name.clone(),
-            governor: self.governor.to_string(),
-            goal: plan.goal,
-            model: self.model.clone(),
-            method: self.search,
-            products: found.allowed,
-            search_runs: found.tried,
-            simulations: found.simulations,
-            profile: found.profile,
-            similar: similar(&found),
-            baseline: compared(&found.baseline, &model, &stored),
-            finalists: found.finalists.iter().map(|one| compared(one, &model, &stored)).collect(),
-            recommended: winner.filter(|_| confirmed),
-            live,
-        };
+        report.recommended.take_if(|_| live.as_ref().is_some_and(|live| !live.is_faster()));
+        let content = Content { report, live };
         output::print(self.json, &Document { schema: "hearth.tune/1", content: &content }, || {
             self.text(&content, &found)
         })?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn compare_live(&self, winner: &str, runs: u16) -> Result<live::Comparison, Failure> {
+        let policy = hearth_policy::load(winner)?;
+        let params = &Settings::default();
+        let plan = live::Plan { policy: &policy, params, command: &self.command, prepare: None, runs };
+        live::compare(winner, &plan)
     }
 
     fn machine(&self) -> Result<Machine, Failure> {
@@ -312,8 +249,9 @@ impl Args {
 
     fn text(&self, content: &Content, found: &Recommendation) -> String {
         let mut text = String::new();
-        if !content.similar.is_empty() {
-            let named = content
+        let report = &content.report;
+        if !report.similar.is_empty() {
+            let named = report
                 .similar
                 .iter()
                 .map(|one| format!("{} on {} ({:.0}%)", one.workload, one.machine, one.share * 100.0));
@@ -321,7 +259,7 @@ impl Args {
         }
         text += &format!(
             "Searched {} products of model {} with {} runs on {} under {}\n\n",
-            content.products, content.model, content.search_runs, content.machine, content.governor
+            report.products, report.model, report.search_runs, report.machine, report.governor
         );
         let columns: [Column<&Compared>; 7] = [
             ("policy", |one| one.policy.clone()),
@@ -332,86 +270,37 @@ impl Args {
             ("wake-up p99 us", |one| number(one.wakeup_p99_us)),
             ("conserves work", |one| one.verdicts.first().map_or("", |said| said.verdict).into()),
         ];
-        text += &table(1, &columns, std::iter::once(&content.baseline).chain(&content.finalists));
+        text += &table(1, &columns, std::iter::once(&report.baseline).chain(&report.finalists));
         text += &format!("\nMeans of {} runs; ± is half of the 95% confidence interval.\n", self.runs);
         if let Some(live) = &content.live {
             text += &format!("{live}\n");
         }
-        text + "\n" + &self.verdict(content, found)
+        text + "\n" + &self.advice(report, found)
     }
 
     /// What to do.
-    fn verdict(&self, content: &Content, found: &Recommendation) -> String {
-        let Some(winner) = found.winner(content.goal) else {
+    fn advice(&self, report: &Report, found: &Recommendation) -> String {
+        let Some(winner) = found.winner(report.goal) else {
             return format!(
                 "No policy is surely and noticeably (1%) better than {BASELINE}. Keep the kernel's scheduler.\n"
             );
         };
         let name = &winner.policy;
-        if content.recommended.is_none() {
+        if report.recommended.is_none() {
             return format!(
                 "{name} is better in the simulation, but the runs on this machine do not show it. Keep the kernel's scheduler.\n"
             );
         }
-        let proved =
-            content.finalists.iter().find(|one| one.policy == *name).map_or(&[][..], |one| &one.verdicts[..]);
-        let mut text = format!(
-            "{name} is {} than {BASELINE}, and uses {}.\n",
-            amount(winner.change(content.goal), content.goal),
-            energy(winner.saves),
-        );
-        match proved {
-            [] => text += &format!("`hearth prove {name}` tells what is proved of it.\n"),
-            all => {
-                let of = |verdict: &str| {
-                    all.iter()
-                        .filter(|said| said.verdict == verdict)
-                        .map(|said| said.claim)
-                        .collect::<Vec<_>>()
-                        .join(", ")
-                };
-                for (verdict, what) in [("proved", "Proved"), ("refuted", "Refuted"), ("open", "Neither")] {
-                    let named = of(verdict);
-                    if !named.is_empty() {
-                        text += &format!("{what}: {named}.\n");
-                    }
-                }
-            }
-        }
+        let claims = match report.claims(name) {
+            none if none.is_empty() => format!("`hearth prove {name}` tells what is proved of it.\n"),
+            claims => claims,
+        };
         let command =
             if self.command.is_empty() { "COMMAND".to_owned() } else { quoted(self.command.iter().cloned()) };
-        text + &format!("Try it: sudo hearth try {name} -- {command}\n")
-    }
-}
-
-fn similar(found: &Recommendation) -> Vec<Similar> {
-    let each = |(workload, machine, share): &(String, String, f64)| Similar {
-        workload: workload.clone(),
-        machine: machine.clone(),
-        share: *share,
-    };
-    found.nearest.iter().map(each).collect()
-}
-
-fn compared(rival: &Rival, model: &Model, stored: &Stored) -> Compared {
-    let product = model.product(&rival.policy).ok().filter(|_| rival.is_product);
-    let said = |claim: Claim| {
-        let verdict = stored.verdict(model, product.as_ref()?, claim)?;
-        Some(ClaimVerdict { claim: claim.name(), verdict: verdict.name() })
-    };
-    Compared {
-        policy: rival.policy.clone(),
-        is_product: rival.is_product,
-        time_s: rival.time.mean,
-        energy_j: rival.energy.mean,
-        wakeup_p99_us: rival.latency.mean,
-        speedup: rival.faster.value,
-        speedup_ci95: rival.faster.ci95,
-        energy_saving: rival.saves.value,
-        energy_saving_ci95: rival.saves.ci95,
-        latency_saving: rival.sooner.value,
-        latency_saving_ci95: rival.sooner.ci95,
-        verdicts: Claim::ALL.into_iter().filter_map(said).collect(),
+        format!(
+            "{name} is {}.\n{claims}Try it: sudo hearth try {name} -- {command}\n",
+            winner.difference(report.goal, BASELINE)
+        )
     }
 }
 
@@ -419,27 +308,5 @@ fn interval(value: f64, ci95: Option<[f64; 2]>) -> String {
     match ci95 {
         Some([low, high]) => format!("{} ±{:.1}", percent(value), (high - low) * 50.0),
         None => percent(value),
-    }
-}
-
-/// "14% faster (11 to 17)"
-fn amount(change: Change, goal: Goal) -> String {
-    let what = match goal {
-        Goal::Time => "faster",
-        Goal::Energy => "less in energy",
-        Goal::Latency => "sooner in the 99th percentile of wake-ups",
-    };
-    let range = change
-        .ci95
-        .map_or_else(String::new, |[low, high]| format!(" ({:.1} to {:.1})", low * 100.0, high * 100.0));
-    format!("{:.1}% {what}{range}", change.value * 100.0)
-}
-
-fn energy(change: Change) -> String {
-    let percent = change.value * 100.0;
-    match percent {
-        _ if percent.abs() < 0.05 => "as much energy".into(),
-        _ if percent > 0.0 => format!("{percent:.1}% less energy"),
-        _ => format!("{:.1}% more energy", -percent),
     }
 }

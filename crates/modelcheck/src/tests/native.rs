@@ -6,11 +6,11 @@ use std::cell::Cell;
 use hearth_ipanema::builtin::NAMES;
 use hearth_ipanema::ir::Event;
 use hearth_sim::Native;
-use hearth_sim::saakm::PolicyTable;
+use hearth_sim::saakm::{Call, Decision};
 use proptest::prelude::*;
 
 use super::load;
-use super::stage::{Decision, Stage};
+use super::stage::{stage, vars};
 use crate::Cores;
 use crate::access::Access;
 use crate::cwc::Checks;
@@ -22,7 +22,7 @@ use crate::reduction::Reduction;
 use crate::scenario::{Op, Scenario, Start, ThreadSpec};
 use crate::step::{Step, enabled};
 use crate::topology::Topology;
-use crate::world::{Activity, NO_THREAD, Phase, World};
+use crate::world::{Activity, Phase, World};
 
 /// A scenario with hyperthreads, two LLCs, affinities, weights, timers and ticks.
 fn rich(fast: u8) -> Scenario {
@@ -54,47 +54,39 @@ fn rich(fast: u8) -> Scenario {
     }
 }
 
-/// Calls the native handler of the activity.
-fn call(table: &PolicyTable, stage: &mut Stage, activity: &Activity) {
-    let core = u32::from(activity.core);
-    let thread = match activity.subject {
-        NO_THREAD => std::ptr::null_mut(),
-        subject => stage.thread(subject),
-    };
-    let s = &raw mut stage.instance;
-    // SAFETY: the handlers are those of the policy of this instance, and the thread is one of the instance. No
-    // reference to the stage is used while they run.
-    unsafe {
-        match activity.event() {
-            Event::New => table.new_thread.inspect(|on| on(s, thread, core)).is_some(),
-            Event::Unblock => table.unblock.inspect(|on| on(s, thread, core)).is_some(),
-            Event::Tick => table.tick.inspect(|on| on(s, thread)).is_some(),
-            Event::Yield => table.yield_.inspect(|on| on(s, thread)).is_some(),
-            Event::Preempt => table.preempt.inspect(|on| on(s, thread)).is_some(),
-            Event::Block => table.block.inspect(|on| on(s, thread)).is_some(),
-            Event::Terminate => table.terminate.inspect(|on| on(s, thread)).is_some(),
-            Event::Timer => table.timer.inspect(|on| on(s, thread)).is_some(),
-            Event::Schedule => table.schedule.inspect(|on| on(s, core)).is_some(),
-            Event::NewlyIdle => table.newly_idle.inspect(|on| on(s, core)).is_some(),
-            Event::EnterIdle => table.enter_idle.inspect(|on| on(s, core)).is_some(),
-            Event::ExitIdle => table.exit_idle.inspect(|on| on(s, core)).is_some(),
-            Event::Balance => table.balance.inspect(|on| on(s, core)).is_some(),
-            Event::Enqueue | Event::Entry | Event::Exit => false,
-        };
-    }
+/// The call of the activity's handler.
+fn call(activity: &Activity) -> Option<Call> {
+    let (thread, core) = (u32::from(activity.subject), u32::from(activity.core));
+    Some(match activity.event() {
+        Event::New => Call::New { thread, parent: core },
+        Event::Unblock => Call::Unblock { thread, waker: core },
+        Event::Tick => Call::Tick { thread },
+        Event::Yield => Call::Yield { thread },
+        Event::Preempt => Call::Preempt { thread },
+        Event::Block => Call::Block { thread },
+        Event::Terminate => Call::Terminate { thread },
+        Event::Timer => Call::Timer { thread },
+        Event::Schedule => Call::Schedule { core },
+        Event::NewlyIdle => Call::NewlyIdle { core },
+        Event::EnterIdle => Call::EnterIdle { core },
+        Event::ExitIdle => Call::ExitIdle { core },
+        Event::Balance => Call::Balance { core },
+        Event::Enqueue | Event::Entry | Event::Exit => return None,
+    })
 }
 
 fn decision(access: Access) -> Option<Decision> {
     Some(match access {
         Access::Ready { thread, core, queue, key, reason, .. } => {
+            let (thread, core) = (thread.into(), core.into());
             Decision::Ready { thread, core, queue: queue.0, key, reason: reason.0 }
         }
-        Access::Run(thread) => Decision::Run(thread),
-        Access::Blocked(thread) => Decision::Blocked(thread),
-        Access::Terminated(thread) => Decision::Terminated(thread),
-        Access::Arm(thread, ns) => Decision::Arm(thread, ns),
-        Access::Cancel(thread) => Decision::Cancel(thread),
-        Access::Preempt(core) => Decision::Preempt(core),
+        Access::Run(thread) => Decision::Run { thread: thread.into() },
+        Access::Blocked(thread) => Decision::Blocked { thread: thread.into() },
+        Access::Terminated(thread) => Decision::Terminated { thread: thread.into() },
+        Access::Arm(thread, ns) => Decision::Arm { thread: thread.into(), ns },
+        Access::Cancel(thread) => Decision::Cancel { thread: thread.into() },
+        Access::Preempt(core) => Decision::Preempt { core: core.into() },
         _ => return None,
     })
 }
@@ -109,9 +101,11 @@ fn compare_handler(driver: &mut Driver<'_>, native: &Native, world: &mut World, 
     let before = phase(world, core);
     let activity = world.core(core).activity.clone().expect("an event is in progress");
     assert!(activity.record.is_empty(), "the handler has not begun");
-    let mut stage = Stage::new(driver.model, native, world);
-    if activity.phase != Phase::GoIdle {
-        call(native.table(), &mut stage, &activity);
+    let mut host = stage(driver.model, native, world);
+    if activity.phase != Phase::GoIdle
+        && let Some(call) = call(&activity)
+    {
+        host.call(call);
     }
     let mut log = Vec::new();
     loop {
@@ -129,10 +123,10 @@ fn compare_handler(driver: &mut Driver<'_>, native: &Native, world: &mut World, 
         })
         .collect();
     let event = activity.event().name();
-    assert_eq!(decisions, stage.decisions, "decisions of {event}");
-    assert_eq!(world.vars, stage.vars(driver.model), "sets and attributes after {event}");
+    assert_eq!(decisions, host.runtime.decisions, "decisions of {event}");
+    assert_eq!(world.vars, vars(&mut host.memory, driver.model), "sets and attributes after {event}");
     let lines: Vec<_> = world.cores.iter().map(|core| core.queues).collect();
-    assert_eq!(lines, stage.lines(), "queues after {event}");
+    assert_eq!(lines, host.runtime.lines(), "queues after {event}");
     decisions.len()
 }
 

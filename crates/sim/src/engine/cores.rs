@@ -3,6 +3,7 @@
 use super::{CoreState, Engine, Mode, TICK_NS};
 use crate::agenda::Due;
 use crate::error::SimError;
+use crate::saakm::Call;
 use hearth_trace::{IDLE, Kind, Stop};
 
 impl Engine<'_> {
@@ -10,15 +11,15 @@ impl Engine<'_> {
     pub(super) fn reschedule(&mut self, core: u32) -> Result<(), SimError> {
         loop {
             self.picked = None;
-            self.on_core(core, self.table.schedule)?;
-            if self.picked.is_none() && self.rt.get().core(core).nr_ready == 0 {
-                self.on_core(core, self.table.newly_idle)?;
-                if self.rt.get().core(core).nr_ready > 0 {
-                    self.on_core(core, self.table.schedule)?;
+            self.call(core, Call::Schedule { core })?;
+            if self.picked.is_none() && self.rt.memory.core(core).nr_ready == 0 {
+                self.call(core, Call::NewlyIdle { core })?;
+                if self.rt.memory.core(core).nr_ready > 0 {
+                    self.call(core, Call::Schedule { core })?;
                 }
             }
             let Some(thread) = self.picked.take() else {
-                let ready = self.rt.get().core(core).nr_ready;
+                let ready = self.rt.memory.core(core).nr_ready;
                 if ready > 0 {
                     return Err(self.illegal(format!(
                         "`schedule` leaves core {core} idle with {ready} ready {}; \
@@ -41,16 +42,16 @@ impl Engine<'_> {
     }
 
     pub(super) fn start(&mut self, core: u32, thread: u32) {
-        self.rt.get().start(thread, core);
+        self.rt.start(thread, core);
         let (prev, stop) =
             self.core(core).leaving.take().map_or((IDLE, Stop::Preempted), |(t, s)| (t + 1, s));
         let mut stall = 0;
         if prev != thread + 1 {
             self.emit(core, Kind::Switch { prev, stop, next: thread + 1 });
-            stall = u64::from(self.config.machine.costs.context_switch_ns);
+            stall = u64::from(self.job.machine.costs.context_switch_ns);
         }
         if let Some(last) = self.task(thread).last_core.replace(core) {
-            stall += u64::from(self.config.machine.migration_ns(last as u16, core as u16));
+            stall += u64::from(self.job.machine.migration_ns(last as u16, core as u16));
         }
         self.task(thread).timer += 1;
         if self.of_workload(thread) {
@@ -90,8 +91,8 @@ impl Engine<'_> {
     /// Deschedules the current thread. The caller calls the policy's handler.
     pub(super) fn stop_current(&mut self, core: u32, stop: Stop) -> u32 {
         self.settle(core);
-        let thread = self.rt.get().current(core).unwrap_or_default();
-        self.rt.get().stop(core);
+        let thread = self.rt.memory.current(core).unwrap_or_default();
+        self.rt.stop(core);
         self.core(core).generation += 1;
         self.core(core).timed = false;
         self.core(core).leaving = Some((thread, stop));
@@ -103,8 +104,8 @@ impl Engine<'_> {
         if let Some((prev, stop)) = self.core(core).leaving.take() {
             self.emit(core, Kind::Switch { prev: prev + 1, stop, next: IDLE });
         }
-        self.rt.get().set_idle(core);
-        self.on_core(core, self.table.enter_idle)?;
+        self.rt.set_idle(core);
+        self.call(core, Call::EnterIdle { core })?;
         let was = self.core(core).mode;
         if was == Mode::Run {
             self.core(core).mode = Mode::Spin;
@@ -129,7 +130,7 @@ impl Engine<'_> {
         self.load.idle(self.now, core);
         self.apply_frequencies();
         // A thread may have become ready during `enter_idle`.
-        if self.rt.get().core(core).nr_ready > 0 && !self.core(core).woken {
+        if self.rt.memory.core(core).nr_ready > 0 && !self.core(core).woken {
             self.core(core).woken = true;
             self.agenda.at(self.now, Due::Dispatch { core });
         }
@@ -154,7 +155,7 @@ impl Engine<'_> {
     /// Accounts the current thread's work up to now, at the rate since the last call.
     pub(super) fn settle(&mut self, core: u32) {
         let now = self.now;
-        let Some(thread) = self.rt.get().current(core) else { return };
+        let Some(thread) = self.rt.memory.current(core) else { return };
         let CoreState { settled, rate, .. } = self.core(core);
         if now > *settled {
             let possible = (now - *settled).saturating_mul(*rate);
@@ -176,7 +177,7 @@ impl Engine<'_> {
             return;
         }
         self.core(core).rated = by;
-        let (machine, (khz, shared)) = (self.config.machine, by);
+        let (machine, (khz, shared)) = (self.job.machine, by);
         let mut rate = machine.costs.work_khz(khz, machine.frequency.nominal_khz);
         if shared {
             rate = rate * u64::from(machine.costs.smt_share_permille) / 1000;
@@ -193,7 +194,7 @@ impl Engine<'_> {
 
     /// Schedules the end of the current thread's `Run`.
     pub(super) fn schedule_run_end(&mut self, core: u32) {
-        let Some(thread) = self.rt.get().current(core) else { return };
+        let Some(thread) = self.rt.memory.current(core) else { return };
         let left = self.task(thread).left;
         let now = self.now;
         let state = self.core(core);
@@ -209,8 +210,8 @@ impl Engine<'_> {
         let mut changed = std::mem::take(&mut self.changed);
         self.model.drain_changed(|physical| changed.push(physical));
         for physical in changed.drain(..) {
-            for i in 0..self.config.machine.topology.cores_of_physical(physical).len() {
-                let core = u32::from(self.config.machine.topology.cores_of_physical(physical)[i]);
+            for i in 0..self.job.machine.topology.cores_of_physical(physical).len() {
+                let core = u32::from(self.job.machine.topology.cores_of_physical(physical)[i]);
                 if self.show_frequency(core) {
                     self.update_rate(core);
                 }
@@ -230,19 +231,19 @@ impl Engine<'_> {
     }
 
     pub(super) fn tick(&mut self, core: u32) -> Result<(), SimError> {
-        let Some(thread) = self.rt.get().current(core) else {
+        let Some(thread) = self.rt.memory.current(core) else {
             self.core(core).ticking = false;
             return Ok(());
         };
         let khz = self.model.tick(self.now, core as u16);
-        self.rt.get().core(core).seen_khz = khz;
+        self.rt.memory.core_mut(core).seen_khz = khz;
         self.emit(core, Kind::Tick { khz });
         self.agenda.at(self.now + TICK_NS, Due::Tick { core });
         self.load.tick(self.now, thread, core, self.model.scale(core as u16));
         self.update_util(core, core);
         self.apply_frequencies();
-        self.on_thread(core, self.table.tick, thread)?;
-        self.on_core(core, self.table.balance)
+        self.call(core, Call::Tick { thread })?;
+        self.call(core, Call::Balance { core })
     }
 
     /// The scheduler on core `from` calls the governor of `core`.

@@ -12,20 +12,17 @@ mod policy_events;
 mod steps;
 
 use crate::agenda::{Agenda, Due};
+use crate::batch::Job;
 use crate::error::SimError;
 use crate::kernel_load::KernelLoad;
-use crate::native::Native;
-use crate::runtime::{Effect, Handle, Remembered, State, ThreadSpec};
-use crate::saakm::{PolicyTable, Set};
+use crate::runtime::{Effect, Remembered, Simulated, State, ThreadSpec};
+use crate::saakm::{Call, Host, Set};
 use crate::thread::{Task, for_each_child, noise_millionths};
-use crate::world::World;
-use hearth_machine::Machine;
-use hearth_machine::frequency::{Governor, Model};
+use hearth_machine::frequency::Model;
 use hearth_trace::{EnergySampler, Event, Kind, Sink, Stop, Waker};
-use hearth_workload::{Thread, Workload};
+use hearth_workload::Thread;
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
 
 pub use hearth_base::constants::TICK_NS;
 
@@ -35,26 +32,6 @@ pub const ENERGY_INTERVAL: u64 = 100_000;
 const EMITTED: usize = 256;
 /// Events in a row at one time after which a policy is to blame.
 const STANDSTILL: u32 = 1_000_000;
-
-/// The inputs of a simulation.
-pub struct Config<'a> {
-    pub workload: &'a Workload,
-    pub machine: &'a Machine,
-    pub governor: Governor,
-    pub policy: &'a Native,
-    /// Values of all parameters, in the policy's order.
-    pub params: &'a [i64],
-    pub seed: u64,
-    /// Each `Run` takes `1 - noise` to `1 + noise` of its cycles, depending on the seed.
-    pub noise: f64,
-    /// Simulated time after which the run fails.
-    pub limit: Duration,
-    /// The run fails soon after it becomes true.
-    pub stop: &'a AtomicBool,
-    pub world: World,
-    /// Threads that are no part of the workload. They follow its threads in number.
-    pub background: &'a [Thread],
-}
 
 /// What a run leaves to the next one on the same machine.
 pub struct Memory {
@@ -146,9 +123,8 @@ struct Semaphore {
 }
 
 pub struct Engine<'a> {
-    config: Config<'a>,
-    table: &'a PolicyTable,
-    rt: Handle,
+    job: &'a Job<'a>,
+    rt: Host<'a, Simulated>,
     model: Model,
     /// Work of a hand-over, in millionths of a cycle. 0 if the world has none.
     handover: u64,
@@ -193,8 +169,15 @@ fn weight(nice: i8) -> u32 {
 }
 
 impl<'a> Engine<'a> {
-    pub fn new(config: Config<'a>, sink: &'a mut dyn Sink) -> Result<Self, SimError> {
-        let Config { workload, machine, policy, background, .. } = config;
+    /// `params` has the values of all parameters, in the policy's order. `background` are threads that are no part of the
+    /// workload: they follow its threads in number.
+    pub fn new(
+        job: &'a Job<'a>,
+        params: &[i64],
+        background: &'a [Thread],
+        sink: &'a mut dyn Sink,
+    ) -> Result<Self, SimError> {
+        let Job { workload, machine, policy, .. } = *job;
         let nr_cores = machine.topology.core_count();
         let threads = || workload.threads.iter().chain(background);
         let specs = threads()
@@ -217,8 +200,8 @@ impl<'a> Engine<'a> {
                 Ok(ThreadSpec { weight: weight(thread.nice), affinity })
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let phase = |core: u64| noise_millionths(config.seed, u32::MAX, core, 1.0) * TICK_NS / 2 / 1_000_000;
-        let model = machine.frequency_model(config.governor);
+        let phase = |core: u64| noise_millionths(job.seed, u32::MAX, core, 1.0) * TICK_NS / 2 / 1_000_000;
+        let model = machine.frequency_model(job.governor);
         let cores = (0..nr_cores as u16)
             .map(|id| CoreState {
                 mode: Mode::Sleep,
@@ -245,11 +228,10 @@ impl<'a> Engine<'a> {
             })
             .collect();
         Ok(Engine {
-            table: policy.table(),
-            rt: Handle::new(machine, policy, config.params, &specs),
+            rt: Host::new(machine, policy, params, &specs),
             load: KernelLoad::new(nr_cores, specs.len()),
             model,
-            handover: match config.world.handovers {
+            handover: match job.world.handovers {
                 true => u64::from(machine.costs.handover_ns) * u64::from(machine.frequency.nominal_khz),
                 false => 0,
             },
@@ -278,7 +260,7 @@ impl<'a> Engine<'a> {
             before_uj: 0,
             result: Raw::default(),
             energy: EnergySampler::new(ENERGY_INTERVAL),
-            config,
+            job,
         })
     }
 
@@ -316,35 +298,40 @@ impl<'a> Engine<'a> {
     }
 
     /// Runs the first `ns` of the workload, on a cold machine, and stops it there.
-    pub fn warm_up(config: Config<'a>, ns: u64) -> Result<Memory, SimError> {
+    pub fn warm_up(
+        job: &'a Job<'a>,
+        params: &[i64],
+        background: &'a [Thread],
+        ns: u64,
+    ) -> Result<Memory, SimError> {
         let mut members = Members::default();
-        let mut engine = Engine::new(config, &mut members)?;
+        let mut engine = Engine::new(job, params, background, &mut members)?;
         let first = engine.cold_core();
         engine.begin(first)?;
         engine.advance(ns)?;
         engine.stop_all()?;
         engine.deliver();
-        let (now, last_used, remembered) = (engine.now, engine.last_used, engine.rt.get().remember());
+        let (now, last_used, remembered) = (engine.now, engine.last_used, engine.rt.remember());
         let model = engine.model;
         Ok(Memory { now, model, remembered, last_used, sets: members.0 })
     }
 
     /// The core on which a run without an earlier one starts.
     fn cold_core(&self) -> u32 {
-        let random = noise_millionths(self.config.seed, u32::MAX, u64::MAX, 1.0);
+        let random = noise_millionths(self.job.seed, u32::MAX, u64::MAX, 1.0);
         (random % self.cores.len() as u64) as u32
     }
 
     /// Stops all threads, wherever they are, so that all cores are idle.
     fn stop_all(&mut self) -> Result<(), SimError> {
         for core in 0..self.cores.len() as u32 {
-            if self.rt.get().current(core).is_some() {
+            if self.rt.memory.current(core).is_some() {
                 let thread = self.stop_current(core, Stop::Exited);
-                self.on_thread(core, self.table.terminate, thread)?;
+                self.call(core, Call::Terminate { thread })?;
             }
-            if !self.rt.get().is_idle(core) {
-                self.rt.get().set_idle(core);
-                self.on_core(core, self.table.enter_idle)?;
+            if !self.rt.is_idle(core) {
+                self.rt.set_idle(core);
+                self.call(core, Call::EnterIdle { core })?;
             }
             self.model.set_active(self.now, core as u16, false);
             self.model.update_util(self.now, core as u16, core as u16, || 0);
@@ -357,7 +344,7 @@ impl<'a> Engine<'a> {
         self.advance_to(memory.now);
         self.model = memory.model;
         self.model.drain_changed(|_| ());
-        self.rt.get().recall(&memory.remembered);
+        self.rt.recall(&memory.remembered);
         for core in 0..self.cores.len() as u32 {
             let khz = self.model.khz(core as u16);
             self.core(core).khz = khz;
@@ -389,8 +376,8 @@ impl<'a> Engine<'a> {
                     self.apply_frequencies();
                 }
                 Some(due) => {
-                    if u128::from(due - self.origin) > self.config.limit.as_nanos() {
-                        return Err(SimError::TimeLimit { limit: self.config.limit });
+                    if u128::from(due - self.origin) > self.job.limit.as_nanos() {
+                        return Err(SimError::TimeLimit { limit: self.job.limit });
                     }
                     still = if due == self.now { still + 1 } else { 0 };
                     if still == STANDSTILL {
@@ -406,20 +393,24 @@ impl<'a> Engine<'a> {
                 }
             }
             steps += 1;
-            if steps.is_multiple_of(256) && self.config.stop.load(Ordering::Relaxed) {
+            if steps.is_multiple_of(256) && self.is_stopped() {
                 return Err(SimError::Stopped);
             }
             if cfg!(debug_assertions) && steps.is_multiple_of(256) {
-                self.rt.get().check().map_err(|what| self.illegal(what))?;
+                self.rt.check().map_err(|what| self.illegal(what))?;
             }
         }
         Ok(())
     }
 
+    fn is_stopped(&self) -> bool {
+        self.job.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
     /// Starts the threads of the workload that no thread forks, on core `first`. Then starts the background
     /// threads, evenly distributed over the machine.
     fn begin(&mut self, first: u32) -> Result<(), SimError> {
-        let workload = self.config.workload;
+        let workload = self.job.workload;
         let mut forked = vec![false; workload.threads.len()];
         for thread in &workload.threads {
             for_each_child(&thread.ops, &mut |child| forked[child as usize] = true);
@@ -438,7 +429,7 @@ impl<'a> Engine<'a> {
     fn advance_to(&mut self, time: u64) {
         debug_assert!(time >= self.now, "time does not go back");
         self.now = time;
-        self.rt.get().set_now(time);
+        self.rt.set_now(time);
     }
 
     fn process(&mut self, event: Due) -> Result<(), SimError> {
@@ -463,28 +454,28 @@ impl<'a> Engine<'a> {
             Due::Tick { core } => self.tick(core),
             Due::Placed { core, thread } => self.placed(core, thread),
             Due::Resched { core } => {
-                let Some(thread) = self.rt.get().current(core) else { return Ok(()) };
+                let Some(thread) = self.rt.memory.current(core) else { return Ok(()) };
                 // A thread that has exited is about to leave.
                 if self.task(thread).exited {
                     return Ok(());
                 }
                 let thread = self.stop_current(core, Stop::Preempted);
                 self.preempting = true;
-                self.on_thread(core, self.table.preempt, thread)?;
+                self.call(core, Call::Preempt { thread })?;
                 self.preempting = false;
                 self.expect_state(thread, State::Ready, "preempt")?;
                 self.reschedule(core)
             }
             Due::Wake { thread } => {
-                let core = self.rt.get().thread(thread).core;
+                let core = self.rt.memory.thread(thread).core;
                 self.wake(core, Waker::Interrupt, thread)
             }
             Due::Timer { thread, generation } => {
-                if self.task(thread).timer != generation || self.rt.get().state(thread) != State::Ready {
+                if self.task(thread).timer != generation || self.rt.state(thread) != State::Ready {
                     return Ok(());
                 }
-                let core = self.rt.get().thread(thread).core;
-                self.on_thread(core, self.table.timer, thread)
+                let core = self.rt.memory.thread(thread).core;
+                self.call(core, Call::Timer { thread })
             }
             Due::SpinEnd { core, generation } => {
                 if self.core(core).generation == generation {
@@ -520,26 +511,26 @@ impl<'a> Engine<'a> {
 
     /// Whether the thread belongs to the workload, not to the background.
     fn of_workload(&self, thread: u32) -> bool {
-        (thread as usize) < self.config.workload.threads.len()
+        (thread as usize) < self.job.workload.threads.len()
     }
 
     fn illegal(&self, what: String) -> SimError {
         let time_ns = self.now - self.origin;
-        SimError::Illegal { policy: self.config.policy.name().to_owned(), time_ns, what }
+        SimError::Illegal { policy: self.job.policy.name().to_owned(), time_ns, what }
     }
 
     /// The error when no event is left but threads have not exited.
     fn deadlock(&mut self) -> SimError {
-        let blocked: Vec<u32> = (0..self.config.workload.threads.len() as u32)
-            .filter(|t| self.rt.get().state(*t) == State::Blocked)
+        let blocked: Vec<u32> = (0..self.job.workload.threads.len() as u32)
+            .filter(|t| self.rt.state(*t) == State::Blocked)
             .collect();
-        let name = |t: &u32| format!("`{}` ({})", self.config.workload.threads[*t as usize].name, t + 1);
+        let name = |t: &u32| format!("`{}` ({})", self.job.workload.threads[*t as usize].name, t + 1);
         let mut threads: Vec<String> = blocked.iter().take(5).map(name).collect();
         if blocked.len() > 5 {
             threads.push(format!("and {} more", blocked.len() - 5));
         }
         SimError::Stuck {
-            workload: self.config.workload.name.clone(),
+            workload: self.job.workload.name.clone(),
             time_ns: self.now - self.origin,
             threads: threads.join(", "),
         }

@@ -4,55 +4,37 @@ use super::{Engine, Mode};
 use crate::agenda::Due;
 use crate::error::SimError;
 use crate::runtime::{Effect, State};
-use crate::saakm::{Instance, NO_REASON, OnCore, OnThread};
+use crate::saakm::{Call, NO_REASON};
 use crate::world::World;
 use hearth_trace::{IDLE, Kind, Waker};
 
 impl Engine<'_> {
     /// Calls a handler on `core`, then applies its effects.
-    fn call(&mut self, core: u32, handler: impl FnOnce(*mut Instance)) -> Result<(), SimError> {
-        self.rt.call(handler);
-        self.rt.get().end_claims();
+    #[inline(always)]
+    pub(super) fn call(&mut self, core: u32, call: Call) -> Result<(), SimError> {
+        if !self.rt.call(call) {
+            return Ok(());
+        }
+        self.rt.end_claims();
         self.apply_effects(core)
-    }
-
-    pub(super) fn on_core(&mut self, core: u32, handler: OnCore) -> Result<(), SimError> {
-        match handler {
-            // SAFETY: a handler of this policy, with its own instance.
-            Some(handler) => self.call(core, |s| unsafe { handler(s, core) }),
-            None => Ok(()),
-        }
-    }
-
-    pub(super) fn on_thread(&mut self, core: u32, handler: OnThread, thread: u32) -> Result<(), SimError> {
-        let t = self.rt.thread(thread);
-        match handler {
-            // SAFETY: a handler of this policy, with its instance and one of its threads.
-            Some(handler) => self.call(core, |s| unsafe { handler(s, t) }),
-            None => Ok(()),
-        }
     }
 
     /// Places a new or blocked thread. Calls `new` or `unblock`, which must make the thread ready: at once, or if
     /// placements race, at the end of the search.
     pub(super) fn place(&mut self, core: u32, waker: Waker, thread: u32) -> Result<(), SimError> {
-        let (event, handler) = match self.rt.get().state(thread) {
-            State::NotQueued => ("new", self.table.new_thread),
-            _ => ("unblock", self.table.unblock),
+        let (event, call) = match self.rt.state(thread) {
+            State::NotQueued => ("new", Call::New { thread, parent: core }),
+            _ => ("unblock", Call::Unblock { thread, waker: core }),
         };
-        let World { search, races, .. } = self.config.world;
-        let t = self.rt.thread(thread);
+        let World { search, races, .. } = self.job.world;
         self.waker = waker;
         if search {
-            self.rt.get().begin_search(thread, races);
+            self.rt.begin_search(thread, races);
         }
-        if let Some(handler) = handler {
-            // SAFETY: a handler of this policy, with its instance and one of its threads.
-            self.rt.call(|s| unsafe { handler(s, t, core) });
-        }
-        let (near, far) = if search { self.rt.get().end_search(core) } else { (0, 0) };
-        self.rt.get().end_claims();
-        let ns = self.config.machine.costs.search.ns(near, far);
+        self.rt.call(call);
+        let (near, far) = if search { self.rt.end_search(core) } else { (0, 0) };
+        self.rt.end_claims();
+        let ns = self.job.machine.costs.search.ns(near, far);
         if ns == 0 || !races {
             self.apply_effects(core)?;
             self.expect_state(thread, State::Ready, event)?;
@@ -68,11 +50,11 @@ impl Engine<'_> {
 
     /// Applies the effects of a placement, except those that take effect at the end of the search.
     fn postpone(&mut self, core: u32, thread: u32, event: &str) -> Result<(), SimError> {
-        if let Some(what) = self.rt.get().take_violation() {
+        if let Some(what) = self.rt.take_violation() {
             return Err(self.illegal(what));
         }
         let mut effects = std::mem::take(&mut self.effects);
-        self.rt.get().take_effects(&mut effects);
+        self.rt.take_effects(&mut effects);
         let mut later = std::mem::take(&mut self.task(thread).placement);
         let mut chosen = false;
         for effect in effects.drain(..) {
@@ -123,7 +105,7 @@ impl Engine<'_> {
     }
 
     pub(super) fn expect_state(&mut self, thread: u32, state: State, event: &str) -> Result<(), SimError> {
-        let is = self.rt.get().state(thread);
+        let is = self.rt.state(thread);
         if is == state {
             return Ok(());
         }
@@ -132,14 +114,14 @@ impl Engine<'_> {
 
     fn apply_effects(&mut self, core: u32) -> Result<(), SimError> {
         loop {
-            if let Some(what) = self.rt.get().take_violation() {
+            if let Some(what) = self.rt.take_violation() {
                 return Err(self.illegal(what));
             }
-            if !self.rt.get().has_effects() {
+            if !self.rt.has_effects() {
                 return Ok(());
             }
             let mut effects = std::mem::take(&mut self.effects);
-            self.rt.get().take_effects(&mut effects);
+            self.rt.take_effects(&mut effects);
             for effect in effects.drain(..) {
                 self.apply(core, effect)?;
             }
@@ -150,7 +132,7 @@ impl Engine<'_> {
     fn apply(&mut self, here: u32, effect: Effect) -> Result<(), SimError> {
         match effect {
             Effect::Choose { thread, core, queue, key, reason } => {
-                self.rt.get().choose(thread, core, queue, key, reason);
+                self.rt.choose(thread, core, queue, key, reason);
                 self.apply_effects(here)?;
             }
             Effect::Ready { thread, before, from, to, reason, was_idle } => {
@@ -168,9 +150,9 @@ impl Engine<'_> {
             Effect::Cancel { thread } => self.task(thread).timer += 1,
             Effect::KeepWarm { core, ns } => self.keep_warm(core, ns),
             Effect::Preempt { core } => {
-                if self.rt.get().current(core).is_some() && !self.preempting {
+                if self.rt.memory.current(core).is_some() && !self.preempting {
                     let delay =
-                        if core == here { 0 } else { u64::from(self.config.machine.costs.remote_wakeup_ns) };
+                        if core == here { 0 } else { u64::from(self.job.machine.costs.remote_wakeup_ns) };
                     self.agenda.at(self.now + delay, Due::Resched { core });
                 }
             }
@@ -202,7 +184,7 @@ impl Engine<'_> {
             _ => {}
         }
         if reason != NO_REASON {
-            let seen_khz = self.rt.get().core(to).seen_khz;
+            let seen_khz = self.rt.memory.core(to).seen_khz;
             self.emit(here, Kind::Place { thread: tid, target, reason: reason as u16, seen_khz });
         }
         self.update_util(to, here);
@@ -211,7 +193,7 @@ impl Engine<'_> {
 
     /// Wakes an idle core that has received a thread. It calls `schedule` after its exit latency.
     fn wake_core(&mut self, here: u32, core: u32) -> Result<(), SimError> {
-        self.on_core(core, self.table.exit_idle)?;
+        self.call(core, Call::ExitIdle { core })?;
         if self.core(core).woken {
             return Ok(());
         }
@@ -221,7 +203,7 @@ impl Engine<'_> {
             _ => self.model.exit_latency_ns(self.now, core as u16),
         };
         if core != here && self.core(core).mode != Mode::Spin {
-            latency += u64::from(self.config.machine.costs.remote_wakeup_ns);
+            latency += u64::from(self.job.machine.costs.remote_wakeup_ns);
         }
         self.core(core).woken = true;
         self.agenda.at(self.now + latency, Due::Dispatch { core });
@@ -237,7 +219,7 @@ impl Engine<'_> {
                 self.agenda.at(self.now + ns, Due::SpinEnd { core, generation });
             }
             Mode::Sleep => {
-                if ns > 0 && !self.sibling_runs(core) && self.rt.get().is_idle(core) {
+                if ns > 0 && !self.sibling_runs(core) && self.rt.is_idle(core) {
                     self.core(core).mode = Mode::Spin;
                     self.emit(core, Kind::Spin { on: true });
                     self.model.set_active(self.now, core as u16, true);

@@ -1,118 +1,115 @@
 //! Threads: the steps of the workload, and wake-ups between threads.
+//!
+//! A step is one [`Op`] of a thread. `Run` takes processor time. All others happen at once, and may block the thread. A
+//! thread executes steps only while it is the current thread of a core. Its [`Task`](crate::thread::Task) has its
+//! position in the steps and the work left of the current one. The engine has what threads share: semaphores,
+//! barriers, and the number of threads that wait for another one.
 
 use super::Engine;
 use crate::agenda::Due;
 use crate::error::SimError;
 use crate::runtime::State;
+use crate::saakm::Call;
 use crate::thread::noise_millionths;
 use hearth_trace::{Kind, Stop, Waker};
 use hearth_workload::Op;
 
-impl Engine<'_> {
+/// What a thread does after a step.
+enum After {
+    /// Goes on with the work of the step, or with the next step.
+    Continue,
+    /// Blocks until a time.
+    Sleep,
+    /// Blocks until another thread wakes it.
+    Wait,
+    /// Has left the core.
+    Leave,
+}
+
+impl<'a> Engine<'a> {
     /// Executes the current thread's steps up to the next one that takes time. Returns false if the thread left
     /// the core.
     pub(super) fn step(&mut self, core: u32) -> Result<bool, SimError> {
-        let Some(thread) = self.rt.get().current(core) else { return Ok(false) };
+        let Some(thread) = self.rt.memory.current(core) else { return Ok(false) };
         loop {
-            if self.task(thread).left > 0 {
+            if self.task(thread).left > 0 || self.in_kernel(core) {
                 self.schedule_run_end(core);
                 return Ok(true);
             }
-            if self.in_kernel(core) {
-                self.schedule_run_end(core);
-                return Ok(true);
+            match self.next_step(core, thread)? {
+                After::Continue => continue,
+                After::Sleep => self.block(core, thread)?,
+                After::Wait => {
+                    self.waiting += 1;
+                    self.block(core, thread)?;
+                }
+                After::Leave => {}
             }
-            if self.task(thread).exited {
-                self.terminate(core, thread)?;
-                return Ok(false);
-            }
-            if std::mem::take(&mut self.task(thread).spins) {
-                self.waiting += 1;
-                self.block(core, thread)?;
-                return Ok(false);
-            }
-            let task = self.task(thread);
-            let op = task.deferred.take().or_else(|| task.cursor.next());
-            if self.task(thread).owed > 0 && op.is_none_or(|op| self.would_block(op)) {
-                self.task(thread).deferred = op;
-                self.hand_over(thread);
-                continue;
-            }
-            let Some(op) = op else {
-                self.exit(core, thread)?;
-                continue;
-            };
-            let waits = matches!(op, Op::Join(_) | Op::Wait(_) | Op::Barrier(_));
-            let blocks = match op {
-                Op::Run(cycles) => {
-                    let task = self.task(thread);
-                    task.runs += 1;
-                    let factor =
-                        noise_millionths(self.config.seed, thread, self.task(thread).runs, self.config.noise);
-                    let work = cycles.saturating_mul(factor).min(u64::MAX / 2);
-                    self.begin_run(thread, work);
-                    false
-                }
-                Op::Fork(child) => {
-                    self.fork(core, Some(thread), *child)?;
-                    self.task(thread).owed = self.handover;
-                    false
-                }
-                Op::Join(child) => {
-                    self.emit(core, Kind::Wait { thread: thread + 1 });
-                    let wait = !self.task(*child).exited;
-                    if wait {
-                        self.task(*child).joiners.push(thread);
-                    }
-                    wait
-                }
-                Op::Sleep(ns) | Op::Io(ns) => {
-                    self.agenda.at(self.now + ns, Due::Wake { thread });
-                    true
-                }
-                Op::Post(sem) => {
-                    match self.semaphores[*sem as usize].waiters.pop_front() {
-                        Some(waiter) => self.release(core, thread, waiter)?,
-                        None => self.semaphores[*sem as usize].count += 1,
-                    }
-                    false
-                }
-                Op::Wait(sem) => {
-                    let sem = &mut self.semaphores[*sem as usize];
-                    if sem.count == 0 {
-                        sem.waiters.push_back(thread);
-                        self.spin(thread, self.config.workload.wait_spin)
-                    } else {
-                        sem.count -= 1;
-                        false
-                    }
-                }
-                Op::Barrier(b) => self.barrier(core, thread, *b)?,
-                Op::Yield => {
-                    self.stop_current(core, Stop::Yielded);
-                    self.on_thread(core, self.table.yield_, thread)?;
-                    self.expect_state(thread, State::Ready, "yield")?;
-                    return Ok(false);
-                }
-                Op::Exec(program) => {
-                    let name = self.programs.get(&**program).copied().unwrap_or_default();
-                    self.emit(core, Kind::Exec { thread: thread + 1, name });
-                    false
-                }
-                Op::Repeat(..) => unreachable!("the cursor unrolls repeats"),
-            };
-            if blocks {
-                self.waiting += usize::from(waits);
-                self.block(core, thread)?;
-                return Ok(false);
-            }
+            return Ok(false);
         }
     }
 
-    /// The thread begins a `Run` of this work.
-    fn begin_run(&mut self, thread: u32, work: u64) {
-        let handover = self.handover;
+    /// The current thread has no work left.
+    fn next_step(&mut self, core: u32, thread: u32) -> Result<After, SimError> {
         let task = self.task(thread);
+        if task.exited {
+            self.terminate(core, thread)?;
+            return Ok(After::Leave);
+        }
+        if std::mem::take(&mut task.spins) {
+            return Ok(After::Wait);
+        }
+        let op = task.deferred.take().or_else(|| task.cursor.next());
+        if task.owed > 0 && op.is_none_or(|op| self.would_block(op)) {
+            self.hand_over(thread, op);
+            return Ok(After::Continue);
+        }
+        match op {
+            Some(op) => self.execute(core, thread, op),
+            None => self.exit(core, thread),
+        }
+    }
+
+    fn execute(&mut self, core: u32, thread: u32, op: &Op) -> Result<After, SimError> {
+        match op {
+            Op::Run(cycles) => self.begin_run(thread, *cycles),
+            Op::Fork(child) => {
+                self.fork(core, Some(thread), *child)?;
+                self.task(thread).owed = self.handover;
+            }
+            Op::Join(child) => return Ok(self.join(core, thread, *child)),
+            Op::Sleep(ns) | Op::Io(ns) => {
+                self.agenda.at(self.now + ns, Due::Wake { thread });
+                return Ok(After::Sleep);
+            }
+            Op::Post(semaphore) => match self.semaphores[*semaphore as usize].waiters.pop_front() {
+                Some(waiter) => self.release(core, thread, waiter)?,
+                None => self.semaphores[*semaphore as usize].count += 1,
+            },
+            Op::Wait(semaphore) => return Ok(self.wait(thread, *semaphore)),
+            Op::Barrier(barrier) => return self.barrier(core, thread, *barrier),
+            Op::Yield => {
+                self.stop_current(core, Stop::Yielded);
+                self.call(core, Call::Yield { thread })?;
+                self.expect_state(thread, State::Ready, "yield")?;
+                return Ok(After::Leave);
+            }
+            Op::Exec(program) => {
+                let name = self.programs.get(&**program).copied().unwrap_or_default();
+                self.emit(core, Kind::Exec { thread: thread + 1, name });
+            }
+            Op::Repeat(..) => unreachable!("the cursor unrolls repeats"),
+        }
+        Ok(After::Continue)
+    }
+
+    fn begin_run(&mut self, thread: u32, cycles: u64) {
+        let (handover, job) = (self.handover, self.job);
+        let (seed, noise) = (job.seed, job.noise);
+        let task = self.task(thread);
+        task.runs += 1;
+        let factor = noise_millionths(seed, thread, task.runs, noise);
+        let work = cycles.saturating_mul(factor).min(u64::MAX / 2);
         task.owed = task.owed.saturating_sub(work);
         let left = work.saturating_sub(task.ahead);
         task.ahead -= work - left;
@@ -129,10 +126,9 @@ impl Engine<'_> {
     fn would_block(&self, op: &Op) -> bool {
         match *op {
             Op::Join(child) => !self.tasks[child as usize].exited,
-            Op::Wait(sem) => self.config.workload.wait_spin == 0 && self.semaphores[sem as usize].count == 0,
+            Op::Wait(sem) => self.job.workload.wait_spin == 0 && self.semaphores[sem as usize].count == 0,
             Op::Barrier(barrier) => {
-                let (arrived, workload) =
-                    (self.barriers[barrier as usize].len() as u32, self.config.workload);
+                let (arrived, workload) = (self.barriers[barrier as usize].len() as u32, self.job.workload);
                 workload.barrier_spin == 0 && arrived + 1 < workload.barriers[barrier as usize]
             }
             Op::Sleep(_) | Op::Io(_) => true,
@@ -140,9 +136,11 @@ impl Engine<'_> {
         }
     }
 
-    /// The thread has woken another and would block or exit now. What it does in the kernel before is work of its next `Run`.
-    fn hand_over(&mut self, thread: u32) {
+    /// The thread has woken another and would now block in `deferred`, or exit. What it does in the kernel before is work
+    /// of its next `Run`.
+    fn hand_over(&mut self, thread: u32, deferred: Option<&'a Op>) {
         let task = self.task(thread);
+        task.deferred = deferred;
         let work = std::mem::take(&mut task.owed);
         task.left = work;
         task.ahead += work;
@@ -151,40 +149,81 @@ impl Engine<'_> {
         }
     }
 
-    pub(super) fn block(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
+    fn join(&mut self, core: u32, thread: u32, child: u32) -> After {
+        self.emit(core, Kind::Wait { thread: thread + 1 });
+        if self.task(child).exited {
+            return After::Continue;
+        }
+        self.task(child).joiners.push(thread);
+        After::Wait
+    }
+
+    fn wait(&mut self, thread: u32, semaphore: u32) -> After {
+        let semaphore = &mut self.semaphores[semaphore as usize];
+        if semaphore.count > 0 {
+            semaphore.count -= 1;
+            return After::Continue;
+        }
+        semaphore.waiters.push_back(thread);
+        self.spin(thread, self.job.workload.wait_spin)
+    }
+
+    /// The thread arrives at a barrier. The last one releases all others.
+    fn barrier(&mut self, core: u32, thread: u32, barrier: u32) -> Result<After, SimError> {
+        let workload = self.job.workload;
+        let waiting = &mut self.barriers[barrier as usize];
+        if (waiting.len() as u32) + 1 < workload.barriers[barrier as usize] {
+            waiting.push(thread);
+            return Ok(self.spin(thread, workload.barrier_spin));
+        }
+        for waiter in std::mem::take(waiting) {
+            self.release(core, thread, waiter)?;
+        }
+        Ok(After::Continue)
+    }
+
+    /// The current thread spins for `ns` of CPU time at the nominal frequency before it blocks.
+    fn spin(&mut self, thread: u32, ns: u64) -> After {
+        if ns == 0 {
+            return After::Wait;
+        }
+        let machine = self.job.machine;
+        let nominal = machine.frequency.nominal_khz;
+        let task = self.task(thread);
+        task.spins = true;
+        task.left = ns.saturating_mul(machine.costs.work_khz(nominal, nominal));
+        After::Continue
+    }
+
+    fn exit(&mut self, core: u32, thread: u32) -> Result<After, SimError> {
+        let task = self.task(thread);
+        task.exited = true;
+        task.left = task.after_exit;
+        self.emit(core, Kind::Exit { thread: thread + 1 });
+        for joiner in std::mem::take(&mut self.task(thread).joiners) {
+            self.wake(core, Waker::Thread(thread + 1), joiner)?;
+        }
+        Ok(After::Continue)
+    }
+
+    fn block(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
         self.stop_current(core, Stop::Blocked);
-        self.on_thread(core, self.table.block, thread)?;
+        self.call(core, Call::Block { thread })?;
         self.expect_state(thread, State::Blocked, "block")?;
         self.load.blocked(self.now, thread, core);
         self.update_util(core, core);
         Ok(())
     }
 
-    /// Handles the arrival of a thread at a barrier. The last one releases all. The others spin for a while
-    /// and then block. Returns whether the thread blocks now.
-    pub(super) fn barrier(&mut self, core: u32, thread: u32, barrier: u32) -> Result<bool, SimError> {
-        let waiting = self.barriers[barrier as usize].len() as u32;
-        if waiting + 1 < self.config.workload.barriers[barrier as usize] {
-            self.barriers[barrier as usize].push(thread);
-            return Ok(self.spin(thread, self.config.workload.barrier_spin));
-        }
-        for waiter in std::mem::take(&mut self.barriers[barrier as usize]) {
-            self.release(core, thread, waiter)?;
-        }
-        Ok(false)
-    }
-
-    /// The current thread spins for `ns` of CPU time at the nominal frequency before it blocks. Returns whether it
-    /// blocks now.
-    fn spin(&mut self, thread: u32, ns: u64) -> bool {
-        if ns > 0 {
-            let machine = self.config.machine;
-            let nominal = machine.frequency.nominal_khz;
-            let task = self.task(thread);
-            task.spins = true;
-            task.left = ns.saturating_mul(machine.costs.work_khz(nominal, nominal));
-        }
-        ns == 0
+    /// The thread has exited and leaves the core.
+    fn terminate(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
+        self.stop_current(core, Stop::Exited);
+        self.call(core, Call::Terminate { thread })?;
+        self.expect_state(thread, State::Terminated, "terminate")?;
+        self.load.exited(self.now, thread, core);
+        self.update_util(core, core);
+        self.alive -= usize::from(self.of_workload(thread));
+        Ok(())
     }
 
     /// `thread` on `core` lets `waiter` continue, which is blocked or spins.
@@ -195,8 +234,8 @@ impl Engine<'_> {
             return Ok(());
         }
         // The waiter spins, or will when it runs: it observes the release without a wake-up.
-        let on = self.rt.get().thread(waiter).core;
-        let runs = self.rt.get().current(on) == Some(waiter);
+        let on = self.rt.memory.thread(waiter).core;
+        let runs = self.rt.memory.current(on) == Some(waiter);
         if runs {
             self.settle(on);
         }
@@ -208,38 +247,16 @@ impl Engine<'_> {
         Ok(())
     }
 
-    pub(super) fn exit(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
-        let task = self.task(thread);
-        task.exited = true;
-        task.left = task.after_exit;
-        self.emit(core, Kind::Exit { thread: thread + 1 });
-        for joiner in std::mem::take(&mut self.task(thread).joiners) {
-            self.wake(core, Waker::Thread(thread + 1), joiner)?;
-        }
-        Ok(())
-    }
-
-    /// The thread has exited and leaves the core.
-    pub(super) fn terminate(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
-        self.stop_current(core, Stop::Exited);
-        self.on_thread(core, self.table.terminate, thread)?;
-        self.expect_state(thread, State::Terminated, "terminate")?;
-        self.load.exited(self.now, thread, core);
-        self.update_util(core, core);
-        self.alive -= usize::from(self.of_workload(thread));
-        Ok(())
-    }
-
     pub(super) fn fork(&mut self, core: u32, parent: Option<u32>, child: u32) -> Result<(), SimError> {
-        let begun = self.rt.get().state(child) != State::NotQueued || !self.task(child).placement.is_empty();
+        let begun = self.rt.state(child) != State::NotQueued || !self.task(child).placement.is_empty();
         if begun || self.task(child).exited {
             return Err(SimError::Workload {
-                workload: self.config.workload.name.clone(),
+                workload: self.job.workload.name.clone(),
                 what: format!("thread {child} is forked twice"),
             });
         }
         self.alive += usize::from(self.of_workload(child));
-        self.rt.get().thread(child).core = core;
+        self.rt.memory.thread_mut(child).core = core;
         self.place_or_queue(core, parent.map_or(Waker::Interrupt, |p| Waker::Thread(p + 1)), child)
     }
 

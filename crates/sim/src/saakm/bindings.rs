@@ -29,14 +29,14 @@ pub struct saakm_thread {
     pub queue: u32,
     pub runtime: nsec_t,
     pub running_since: nsec_t,
-    pub affinity: set_t,
-    pub attrs: *mut ::std::os::raw::c_void,
-    pub runtime_private: *mut ::std::os::raw::c_void,
+    pub(super) affinity: set_t,
+    pub(super) attrs: *mut ::std::os::raw::c_void,
+    pub(super) runtime_private: *mut ::std::os::raw::c_void,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct saakm_core {
-    pub current: thread_t,
+    pub(super) current: thread_t,
     pub nr_ready: u32,
     pub nr_running: u32,
     pub seen_khz: u32,
@@ -44,7 +44,7 @@ pub struct saakm_core {
     pub exit_latency_ns: u32,
     pub domain: [core_t; 4usize],
     pub idle_since: nsec_t,
-    pub attrs: *mut ::std::os::raw::c_void,
+    pub(super) attrs: *mut ::std::os::raw::c_void,
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -75,14 +75,14 @@ pub struct saakm_ops {
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct saakm {
-    pub ops: *const saakm_ops,
-    pub runtime_private: *mut ::std::os::raw::c_void,
-    pub state: *mut ::std::os::raw::c_void,
+    pub(super) ops: *const saakm_ops,
+    pub(super) runtime_private: *mut ::std::os::raw::c_void,
+    pub(super) state: *mut ::std::os::raw::c_void,
     pub now: nsec_t,
     pub nr_cores: u32,
     pub nr_words: u32,
-    pub cores: *mut saakm_core,
-    pub domains: [*mut saakm_domain; 4usize],
+    pub(super) cores: *mut saakm_core,
+    pub(super) domains: [*mut saakm_domain; 4usize],
     pub nr_domains: [u32; 4usize],
     pub online: saakm_set,
     pub idle: saakm_set,

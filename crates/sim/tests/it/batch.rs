@@ -2,7 +2,7 @@
 
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load};
-use hearth_sim::{Job, LIMIT, NOISE, Native, SimError, World, run_all, run_until};
+use hearth_sim::{Job, Native, SimError, World, run, run_all};
 use hearth_workload::Workload;
 use std::sync::atomic::AtomicBool;
 
@@ -19,14 +19,11 @@ fn traces_do_not_depend_on_the_number_of_worker_threads() {
             for seed in 0..3 {
                 let governor = Governor::Schedutil;
                 jobs.push(Job {
-                    workload: &workload,
-                    machine,
                     governor,
-                    policy,
                     params: &params,
                     seed,
-                    noise: NOISE,
                     world: World::ALL,
+                    ..Job::new(&workload, machine, policy)
                 });
             }
         }
@@ -51,7 +48,7 @@ fn job<'a>(
     params: &'a Settings,
 ) -> Job<'a> {
     let (governor, world) = (Governor::Schedutil, World::default());
-    Job { workload, machine, governor, policy, params, seed: 1, noise: NOISE, world }
+    Job { governor, params, world, ..Job::new(workload, machine, policy) }
 }
 
 #[test]
@@ -63,7 +60,7 @@ fn a_run_stops_when_it_is_told_to() {
         Settings::default(),
     );
     let job = job(&workload, &machine, &policy, &params);
-    let stopped = |stop| run_until(&job, LIMIT, &AtomicBool::new(stop), &mut ());
+    let stopped = |stop| run(&Job { stop: Some(&AtomicBool::new(stop)), ..job }, &mut ());
     assert!(matches!(stopped(true), Err(SimError::Stopped)));
     assert!(stopped(false).is_ok());
 }
@@ -82,6 +79,6 @@ fn a_policy_that_stops_time_is_to_blame() {
         Settings::default(),
     );
     let job = job(&workload, &machine, &policy, &params);
-    let error = run_until(&job, LIMIT, &AtomicBool::default(), &mut ()).unwrap_err().to_string();
+    let error = run(&job, &mut ()).unwrap_err().to_string();
     assert!(error.contains("policy `still`") && error.contains("no time passes"), "{error}");
 }

@@ -2,7 +2,7 @@
 
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load};
-use hearth_sim::{Job, NOISE, Native, Overlay, OverlayError, World, run};
+use hearth_sim::{Job, Native, Overlay, OverlayError, World, run};
 use hearth_trace::{Event, Header, Kind, Recording, Sink, Source};
 use hearth_workload::Workload;
 
@@ -15,8 +15,7 @@ fn simulated(machine: &Machine, policy: &str, governor: Governor) -> (Header, Ve
     // utilisation of another moment.
     let world = World::EMPTY;
     let params = &Settings::default();
-    let job =
-        Job { workload: &workload, machine, governor, policy: &policy, params, seed: 1, noise: NOISE, world };
+    let job = Job { governor, params, world, ..Job::new(&workload, machine, &policy) };
     let mut events = Vec::new();
     let outcome = run(&job, &mut events).unwrap();
     (outcome.header, events)

@@ -30,14 +30,11 @@ fn simulate_on(
     params.iter().for_each(|(name, value)| settings.set(&policy, name, value).unwrap());
     let policy = Native::build(policy).unwrap();
     let job = Job {
-        workload,
-        machine,
-        governor: Governor::Schedutil,
-        policy: &policy,
         params: &settings,
         seed: 5,
         noise: 0.0,
         world: World::EMPTY,
+        ..Job::new(workload, machine, &policy)
     };
     let mut events: Vec<Event> = Vec::new();
     let outcome = run(&job, &mut events).unwrap();
@@ -352,14 +349,11 @@ fn a_policy_that_loses_a_thread_is_an_error() {
     let machine = machine();
     let workload = sleepers(1, WORK_MS, MS, 3);
     let job = Job {
-        workload: &workload,
-        machine: &machine,
         governor: Governor::Performance,
-        policy: &policy,
-        params: &Settings::default(),
         seed: 0,
         noise: 0.0,
         world: World::EMPTY,
+        ..Job::new(&workload, &machine, &policy)
     };
     let error = run(&job, &mut ()).err().unwrap().to_string();
     assert!(error.contains("lossy") && error.contains("`schedule`") && error.contains("1 ready"), "{error}");
@@ -372,14 +366,11 @@ fn affinity_that_no_core_satisfies_is_an_error() {
     let machine = machine();
     let policy = Native::build(load("cfs").unwrap()).unwrap();
     let job = Job {
-        workload: &workload,
-        machine: &machine,
         governor: Governor::Performance,
-        policy: &policy,
-        params: &Settings::default(),
         seed: 0,
         noise: 0.0,
         world: World::EMPTY,
+        ..Job::new(&workload, &machine, &policy)
     };
     let error = run(&job, &mut ()).err().unwrap().to_string();
     assert!(error.contains("sleeper") && error.contains("cores 0 to 63"), "{error}");

@@ -81,7 +81,7 @@ proptest! {
         let machine = Machine::builtin(name).unwrap().scaled(sockets, cores).unwrap();
         let policy = Native::build(load(policy).unwrap()).unwrap();
         let params = Settings::default();
-        let job = Job { workload: &workload, machine: &machine, governor, policy: &policy, params: &params, seed, noise: 0.05, world };
+        let job = Job { governor, params: &params, seed, noise: 0.05, world, ..Job::new(&workload, &machine, &policy) };
         let mut events: Vec<Event> = Vec::new();
         let outcome = run(&job, &mut events).map_err(|e| TestCaseError::fail(e.to_string()))?;
         prop_assert_eq!(outcome.demanded_cycles, outcome.executed_cycles);

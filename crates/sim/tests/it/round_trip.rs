@@ -1,7 +1,7 @@
 //! Extraction from a simulated trace reproduces the workload: threads, forks, wake-ups and work.
 
-use hearth_machine::{Governor, Machine, MigrationCosts};
-use hearth_policy::{Settings, load};
+use hearth_machine::{Machine, MigrationCosts};
+use hearth_policy::load;
 use hearth_sim::{Job, Native, World, run};
 use hearth_trace::{Event, Kind, Trace, Waker};
 use hearth_workload::{Extraction, Op, Workload, extract};
@@ -21,16 +21,7 @@ fn frictionless(name: &str) -> Machine {
 fn simulate(workload: &Workload, machine: &Machine, policy: &str) -> Trace {
     let policy = Native::build(load(policy).unwrap()).unwrap();
     let mut events: Vec<Event> = Vec::new();
-    let job = Job {
-        workload,
-        machine,
-        governor: Governor::Schedutil,
-        policy: &policy,
-        params: &Settings::default(),
-        seed: 3,
-        noise: 0.0,
-        world: World::EMPTY,
-    };
+    let job = Job { seed: 3, noise: 0.0, world: World::EMPTY, ..Job::new(workload, machine, &policy) };
     let outcome = run(&job, &mut events).unwrap();
     Trace { header: outcome.header, events }
 }

@@ -1,6 +1,6 @@
 //! Each part of the world has its effect, and the empty world has none.
 
-use hearth_machine::{Governor, Machine};
+use hearth_machine::Machine;
 use hearth_policy::{Settings, load};
 use hearth_sim::{Job, Native, Outcome, SimError, World, run};
 use hearth_trace::{Event, Kind, Stop, Trace, Waker};
@@ -22,17 +22,9 @@ fn try_simulate(
     let policy = load(policy).unwrap();
     let mut settings = Settings::default();
     params.iter().for_each(|(name, value)| settings.set(&policy, name, value).unwrap());
+    let policy = Native::build(policy).unwrap();
     let machine = Machine::builtin("xeon-e7-8870v4").unwrap();
-    let job = Job {
-        workload,
-        machine: &machine,
-        governor: Governor::Schedutil,
-        policy: &Native::build(policy).unwrap(),
-        params: &settings,
-        seed: 5,
-        noise: 0.0,
-        world,
-    };
+    let job = Job { params: &settings, seed: 5, noise: 0.0, world, ..Job::new(workload, &machine, &policy) };
     let mut events: Vec<Event> = Vec::new();
     let outcome = run(&job, &mut events)?;
     let trace = Trace { header: outcome.header.clone(), events };

@@ -5,7 +5,7 @@ use super::table::{self, End, Row};
 use crate::Error;
 use crate::matrix::{Variant, setting};
 use crate::statistics::{Sample, speedup};
-use hearth_sim::{Job, Outcome, SimError, run_within};
+use hearth_sim::{Job, Outcome, SimError, run};
 use rayon::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -174,16 +174,15 @@ impl Sweep {
     ) -> Result<Result<Outcome, SimError>, Error> {
         self.matrix.go_on()?;
         let job = Job {
-            workload: &self.workloads[chunk.workload],
-            machine: chunk.machine,
             governor: chunk.governor,
-            policy: &variant.policy,
             params: &variant.params,
             seed,
             noise: self.matrix.noise,
             world: self.matrix.world,
+            limit,
+            ..Job::new(&self.workloads[chunk.workload], chunk.machine, &variant.policy)
         };
-        Ok(run_within(&job, limit, &mut ()))
+        Ok(run(&job, &mut ()))
     }
 }
 

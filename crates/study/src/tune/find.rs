@@ -4,14 +4,23 @@ use crate::NOTICEABLE;
 use crate::statistics::{Change, Sample, saving, speedup};
 use crate::tune::pool::Pool;
 use crate::tune::{Error, Experience, Method, Search};
-use hearth_features::{Model, Product};
+use hearth_features::{Claim, Model, Product};
 use hearth_machine::{Governor, Machine};
-use hearth_policy::{Settings, load};
-use hearth_sim::{Job, NOISE, Native, Outcome, SimError, World, run_within};
+use hearth_policy::{load, names};
+use hearth_sim::{Job, Native, Outcome, SimError, World, run};
 use hearth_workload::{Profile, Workload};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::time::Duration;
+
+/// The scheduler of today's Linux.
+pub const BASELINE: &str = "eevdf";
+
+/// The policies that compete besides the products: the built-in ones. None if the products must have proofs.
+pub fn others(proved: &[Claim]) -> Vec<&'static str> {
+    let all = names().iter().copied().filter(|name| *name != BASELINE);
+    if proved.is_empty() { all.collect() } else { Vec::new() }
+}
 
 /// What is to become less.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
@@ -227,16 +236,13 @@ impl Runner<'_> {
     fn run(&self, policy: &Native, seed: u64, limit: Duration) -> Result<Outcome, SimError> {
         let plan = self.plan;
         let job = Job {
-            workload: plan.workload,
-            machine: plan.machine,
             governor: plan.governor,
-            policy,
-            params: &Settings::default(),
             seed,
-            noise: NOISE,
             world: plan.world,
+            limit,
+            ..Job::new(plan.workload, plan.machine, policy)
         };
-        let outcome = run_within(&job, limit, &mut ());
+        let outcome = run(&job, &mut ());
         (self.done)();
         outcome
     }

@@ -1,7 +1,7 @@
 //! Storing and drawing a trace does not change the run.
 
 use hearth_report::page::TimelinePanel;
-use hearth_sim::{Job, NOISE, World};
+use hearth_sim::Job;
 use hearth_study::{Keep, Matrix, Selection};
 use hearth_trace::{Event, Store, Trace, TraceHash};
 use hearth_workload::Workload;
@@ -24,14 +24,9 @@ fn workload() -> Workload {
 fn trace(matrix: &Matrix, workload: &Workload) -> Trace {
     let variant = &matrix.variants[0];
     let job = Job {
-        workload,
-        machine: &matrix.machines[0],
         governor: matrix.governors[0],
-        policy: &variant.policy,
         params: &variant.params,
-        seed: 1,
-        noise: NOISE,
-        world: World::default(),
+        ..Job::new(workload, &matrix.machines[0], &variant.policy)
     };
     let mut events: Vec<Event> = Vec::new();
     let header = hearth_sim::run(&job, &mut events).unwrap().header;

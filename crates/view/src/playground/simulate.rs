@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use hearth_ipanema::builtin;
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Policy, Settings};
-use hearth_sim::{Job, NOISE, Native, Outcome, SimError, World, run_until};
+use hearth_sim::{Job, Native, Outcome, SimError, run};
 use hearth_trace::{Event, Sink, Trace};
 use hearth_workload::Workload;
 use serde::{Deserialize, Serialize};
@@ -255,17 +255,15 @@ impl Plan {
         name: &str,
     ) -> Result<(Outcome, Vec<Event>), Refusal> {
         let job = Job {
-            workload: &self.workload,
-            machine: &self.machine,
             governor: self.governor,
-            policy: &side.policy,
             params: &side.params,
             seed: self.request.seed,
-            noise: NOISE,
-            world: World::default(),
+            limit: MOST_SIMULATED,
+            stop: Some(stop),
+            ..Job::new(&self.workload, &self.machine, &side.policy)
         };
         let mut kept = EventBuffer { events: Vec::new(), stop, full: false };
-        let outcome = run_until(&job, MOST_SIMULATED, stop, &mut kept);
+        let outcome = run(&job, &mut kept);
         let EventBuffer { events, full, .. } = kept;
         match outcome {
             Ok(outcome) if !full => Ok((outcome, events)),
