@@ -118,7 +118,7 @@ fn tools(architecture: Architecture) -> Tools {
         architecture,
         hearth: own,
         scripts: Path::new(env!("CARGO_MANIFEST_DIR")).join("kernel/scripts"),
-        environment: passed.collect(),
+        environment: passed.chain([("HEARTH_LIB".into(), hearth_tests::root().into())]).collect(),
     }
 }
 
