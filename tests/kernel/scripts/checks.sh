@@ -33,12 +33,6 @@ until_is() {
 }
 # started_again N: the policy has started again N times, after hot-plugs.
 started_again() { n=0; until says "\"restarts\": $1," "$H" status --json; do n=$((n + 1)); [ $n -lt 300 ] || return 1; sleep 0.2; done; }
-# starts POLICY [OPTION...]: runs a policy; $loader is its process.
-starts() {
-	"$H" run "$@" &
-	loader=$!
-	until_is "${1%%:*}"
-}
 # runs_programs N: N times, two programs run.
 runs_programs() { n=0; while [ $n -lt "$1" ]; do /bin/true & /bin/true; wait $!; n=$((n + 1)); done; }
 gone() { n=0; until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do n=$((n + 1)); [ $n -lt 100 ] || return 1; sleep 0.2; done; }

@@ -17,27 +17,9 @@ done
 
 check "a policy that reads frequencies is warned that there are none" says "smove uses core frequencies" cat /tmp/smove.log
 check "another policy is not warned" status 1 grep frequencies /tmp/nest.log
-check "an explicit source is not warned about" status 1 sh -c "$H exec smove --frequency unknown -- true 2>&1 | grep warning"
-defers() { # defers SOURCE: S_move lets threads wait on their waker's core
-	"$H" exec smove --frequency "$1" --record smove.trace -- sh -c 'for i in 1 2 3 4 5; do /bin/true & done; wait' &&
-		"$H" report smove.trace >/tmp/smove.report || return 2
-	grep -q "^  local " /tmp/smove.report
-}
-check "S_move defers where all cores count as slow" defers slow
-check "S_move does not defer where frequencies are unknown" status 1 defers unknown
 
 check "exec returns the command's status" status 7 "$H" exec eevdf -- sh -c 'grep -q "^policy.* 7$" /proc/self/sched && exit 7'
 check "exec of a missing program" status 127 "$H" exec eevdf -- /nonexistent/program
-check "exec records" "$H" exec eevdf --record exec.trace -- sh -c 'for i in 1 2 3 4 5; do /bin/true & done; wait'
-check "the recording can be read" says "placements by reason" "$H" report exec.trace
-check "exec replaces a recording" "$H" exec eevdf --record exec.trace -- true
-check "the new recording can be read" says "underload" "$H" report exec.trace
-
-check "try compares the kernel's scheduler with a policy" says "4 runs each, in turn" "$H" try eevdf --runs 4 -- sh -c '/bin/true & wait'
-check "try prints its runs as JSON" says '"why_no_energy"' "$H" try cfs --runs 4 --json -- true
-check "try leaves no policy" gone
-check "a run that fails ends try" status 1 "$H" try eevdf --runs 4 -- false
-check "a failed try leaves no policy" gone
 
 # Receives what a service manager would, in lines.
 python3 -c '
@@ -79,20 +61,6 @@ fi
 check "nest is gone" gone
 
 check "SysRq-S ends a policy, and the loader says so" says "SysRq-S" sh -c "$H run cfs & p=\$!; n=0; until grep -q cfs /sys/kernel/sched_ext/root/ops 2>/dev/null || [ \$n -gt 600 ]; do sleep 0.2; n=\$((n + 1)); done; echo S >/proc/sysrq-trigger; wait \$p; [ \$? = 1 ]"
-
-# The guest compiles this policy.
-if has_programs; then
-	"$H" run "$(dirname "$0")/loses.ipa" --watchdog 5s 2>/tmp/loses.log &
-	loses=$!
-	check "a policy that loses threads starts" until_is loses 3000
-	nice -n 10 sh -c 'sleep 0.1; exit 3' &
-	lost=$!
-	check "it is ejected" gone
-	check "its loader ends with an error" status 1 wait $loses
-	check "it reports the stall" says "failed to run for" cat /tmp/loses.log
-	check "the lost thread runs again" status 3 wait $lost
-	check "threads run then as well" alive
-fi
 
 if has_programs && command -v script >/dev/null; then
 	"$H" run nest 2>/tmp/nest.log &
