@@ -1,14 +1,15 @@
 //! What every crate of Hearth may need and none of them is about.
 //!
 //! - [`colour`]: the table of colours that all pages and plots share.
-//! - [`svg`]: drawings of plots, and [`xml`]: text in them and in pages.
+//! - [`svg`]: drawings of plots.
+//! - [`escape`]: text that crosses into another language: C, WhyML, HTML, SQL, terminals.
 //! - [`suggest`]: "did you mean …?"
 //! - [`mod@file`]: files that are either whole or absent.
 //! - [`paths`]: the folder of installed files, and the user's cache.
 
 pub mod colour;
+pub mod escape;
 pub mod file;
 pub mod paths;
 pub mod suggest;
 pub mod svg;
-pub mod xml;

@@ -84,7 +84,7 @@ impl Failure {
     /// Prints the failure and returns the exit status.
     pub fn report(&self) -> ExitCode {
         if self.verbatim {
-            eprint!("{}", self.message);
+            output::error_diagnostics(&self.message);
         } else if !self.message.is_empty() {
             eprintln!("error: {}", self.message.trim_end().replace('\n', "\n  "));
         }

@@ -207,9 +207,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if path != Path::new("-") {
         return output::file(path, bytes);
     }
-    let mut out = io::stdout().lock();
-    out.write_all(bytes)?;
-    Ok(out.flush()?)
+    output::raw(bytes).map(drop)
 }
 
 impl From<Error> for Failure {
