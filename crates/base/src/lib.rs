@@ -5,9 +5,12 @@
 //! - [`escape`]: text that crosses into another language: C, WhyML, HTML, SQL, terminals.
 //! - [`suggest`]: "did you mean …?"
 //! - [`mod@file`]: files that are either whole or absent.
-//! - [`paths`]: the folder of installed files, and the user's cache.
+//! - [`paths`]: the folder of installed files, and the user's cache. [`cache`]: what is compiled and kept there.
+//! - [`environment`]: variables that choose code, if they can be believed.
 
+pub mod cache;
 pub mod colour;
+pub mod environment;
 pub mod escape;
 pub mod file;
 pub mod paths;

@@ -165,11 +165,7 @@ impl From<hearth_scx::Error> for Failure {
 impl From<hearth_recorder::Error> for Failure {
     fn from(error: hearth_recorder::Error) -> Self {
         match error {
-            hearth_recorder::Error::NotAllowed { .. } => Failure::new(error).help(format_args!(
-                "{}\nor give it the capabilities: sudo setcap cap_sys_admin,cap_dac_override+ep {}",
-                as_root(),
-                std::env::current_exe().unwrap_or_else(|_| "HEARTH".into()).display()
-            )),
+            hearth_recorder::Error::NotAllowed { .. } => Failure::new(error).help(as_root()),
             error => Failure::new(error),
         }
     }

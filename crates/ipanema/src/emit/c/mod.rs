@@ -56,6 +56,7 @@ fn text(unit: &Unit) -> String {
 struct Unit<'p> {
     policy: &'p Policy,
     names: Names,
+    calls: shared::Calls,
     /// Whether contracts are emitted.
     contracts: bool,
     /// Functions that have a logic definition, so far.
@@ -70,6 +71,7 @@ impl<'p> Unit<'p> {
         Unit {
             policy,
             names: Names::of(policy),
+            calls: shared::Calls::of(policy),
             contracts,
             defined: RefCell::default(),
             sums: RefCell::default(),
