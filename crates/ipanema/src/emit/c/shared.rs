@@ -38,7 +38,8 @@ impl Calls {
             should[id] = should_share(function, calls[id], loops[id]);
             nesting[id] = callees().map(|callee| nesting[callee]).max().unwrap_or(0) + u32::from(should[id]);
             shared[id] = should[id] && nesting[id] <= MOST_NESTED;
-            walks_queues[id] = body.walks_queues || callees().any(|callee| !shared[callee] && walks_queues[callee]);
+            walks_queues[id] =
+                body.walks_queues || callees().any(|callee| !shared[callee] && walks_queues[callee]);
         }
         Calls { shared, walks_queues }
     }
