@@ -5,7 +5,7 @@ use super::{Error, decode, parquet_file};
 use crate::event::{CoreInfo, Header, ThreadInfo};
 use crate::record::tag;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type};
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 
 pub const CORES: &str = "cores.parquet";
