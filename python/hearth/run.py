@@ -3,11 +3,15 @@
 With "folder", the query is a single SELECT that reads only below this folder, and "limit" bounds its rows.
 """
 
-import csv
-import itertools
-import json
-import re
 import sys
+
+# With `-c`, Python looks for modules in the current folder first, where others may have put theirs.
+sys.path = [entry for entry in sys.path if entry.startswith("/")]
+
+import csv  # noqa: E402
+import itertools  # noqa: E402
+import json  # noqa: E402
+import re  # noqa: E402
 
 try:
     import duckdb
@@ -97,6 +101,8 @@ def main():
     sys.stdout.reconfigure(encoding="utf-8")
     request = json.load(sys.stdin)
     con = duckdb.connect()
+    # It would be drawn on standard output, in the middle of the answer.
+    con.execute("SET enable_progress_bar = false")
     try:
         con.execute(request["views"])
         if folder := request.get("folder"):

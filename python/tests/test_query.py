@@ -28,9 +28,9 @@ SIMULATIONS = {
 }
 
 
-def run(*arguments, python=sys.executable):
+def run(*arguments, python=sys.executable, cwd=None):
     environment = {**os.environ, "HEARTH_PYTHON": str(python)}
-    return subprocess.run([HEARTH, *arguments], check=False, capture_output=True, text=True, env=environment)
+    return subprocess.run([HEARTH, *arguments], check=False, capture_output=True, text=True, env=environment, cwd=cwd)
 
 
 def queries():
@@ -136,6 +136,18 @@ class Queries(unittest.TestCase):
         self.assertEqual([line.split() for line in table[2:]], [[reason, str(count)] for reason, count in expected])
         odd = json.loads(run("query", path, "SELECT 'nan'::DOUBLE, 1::HUGEINT, NULL, [1, 2]", "--json").stdout)
         self.assertEqual(odd["rows"], [[None, 1, None, [1, 2]]])
+
+    def test_modules_of_the_current_folder_are_not_run(self):
+        path, _, _ = self.traces["nest"]
+        with tempfile.TemporaryDirectory() as folder:
+            for module in ["duckdb", "csv", "itertools", "json", "re"]:
+                (Path(folder) / f"{module}.py").write_text("raise SystemExit('this is not the module')\n")
+            self.assertEqual(run("query", path, "SELECT 1 AS one", "--csv", cwd=folder).stdout, "one\n1\n")
+
+    def test_the_database_writes_nothing_beside_the_answer(self):
+        path, _, _ = self.traces["nest"]
+        sql = "SELECT current_setting('enable_progress_bar') AS bar"
+        self.assertEqual(json.loads(run("query", path, sql, "--json").stdout)["rows"], [[False]])
 
     def test_the_command_prints_the_views(self):
         path, _, _ = self.traces["cfs"]

@@ -1,5 +1,6 @@
 //! What the tests of several crates need: whether everything is to be tested, and what a test says that cannot run.
 
+use proptest::prelude::*;
 use std::io::Write;
 
 /// Whether this run tests everything (`make test-all`), not only what fits into a quarter of an hour.
@@ -67,4 +68,26 @@ pub fn root() -> &'static std::path::Path {
 pub fn golden(path: impl AsRef<std::path::Path>, text: &str) {
     let expected = snapbox::Data::read_from(&root().join(path), None).raw();
     snapbox::assert_data_eq!(snapbox::Data::text(text).raw(), expected);
+}
+
+/// Text of what ends, opens or changes something in C, WhyML, HTML, SQL or a terminal, and of other characters.
+pub fn hostile() -> impl Strategy<Value = String> {
+    let pieces = prop_oneof![
+        prop::sample::select(vec![
+            "*/",
+            "/*",
+            "*\\",
+            "\\*",
+            "*)",
+            "(*",
+            "??/",
+            "\u{1b}[2J",
+            "\u{202e}",
+            "</script>"
+        ])
+        .prop_map(str::to_owned),
+        "[*/\\\\?()\"'<>&\n\r\t -]{0,4}",
+        any::<char>().prop_map(String::from),
+    ];
+    prop::collection::vec(pieces, 0..12).prop_map(|pieces| pieces.concat())
 }

@@ -4,7 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -95,6 +95,18 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
 /// Whether `path` exists and is no regular file. Renaming must not replace a device or a symbolic link.
 pub fn is_special(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file())
+}
+
+/// Opens a file to read. A FIFO or a device in a folder that others made would wait for ever, or never end.
+///
+/// # Errors
+/// As [`File::open`]; or it is not a regular file.
+pub fn open(path: &Path) -> io::Result<File> {
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a regular file")),
+    }
 }
 
 /// Renames a file or folder whose content is on the disk, and flushes the new name to the disk, too.

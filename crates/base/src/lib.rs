@@ -2,15 +2,19 @@
 //!
 //! - [`colour`]: the table of colours that all pages and plots share.
 //! - [`constants`]: numbers that the C of the runtime and several crates share.
-//! - [`svg`]: drawings of plots, and [`xml`]: text in them and in pages.
+//! - [`svg`]: drawings of plots.
+//! - [`escape`]: text that crosses into another language: C, WhyML, HTML, SQL, terminals.
 //! - [`suggest`]: "did you mean …?"
 //! - [`mod@file`]: files that are either whole or absent.
-//! - [`paths`]: the folder of installed files, and the user's cache.
+//! - [`paths`]: the folder of installed files, and the user's cache. [`cache`]: what is compiled and kept there.
+//! - [`environment`]: variables that choose code, if they can be believed.
 
+pub mod cache;
 pub mod colour;
 pub mod constants;
+pub mod environment;
+pub mod escape;
 pub mod file;
 pub mod paths;
 pub mod suggest;
 pub mod svg;
-pub mod xml;

@@ -1,5 +1,6 @@
 //! Where Hearth finds files of its own: what was installed beside the program, and the user's cache.
 
+use crate::environment;
 use etcetera::base_strategy::{BaseStrategy, Xdg};
 use std::env;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ impl Library {
         let program = env::current_exe().unwrap_or_default();
         // Behind a symbolic link is the real installation.
         let program = program.canonicalize().unwrap_or(program);
-        candidates(env::var_os("HEARTH_LIB").map(PathBuf::from), &program)
+        candidates(environment::variable("HEARTH_LIB").map(PathBuf::from), &program)
     }
 }
 
@@ -60,9 +61,10 @@ fn candidates(named: Option<PathBuf>, program: &Path) -> Vec<Library> {
 }
 
 /// The file or folder `name` in the user's cache (`$XDG_CACHE_HOME/hearth`, `~/.cache/hearth`), or in
-/// `/var/cache/hearth` for a user without a home. It need not exist.
+/// `/var/cache/hearth` for a user without a home, and where the environment cannot be believed. It need not exist.
 pub fn cache(name: &str) -> PathBuf {
-    let base = Xdg::new().map_or_else(|_| "/var/cache".into(), |base| base.cache_dir());
+    let of_user = Xdg::new().ok().filter(|_| !environment::has_raised_rights());
+    let base = of_user.map_or_else(|| "/var/cache".into(), |base| base.cache_dir());
     base.join("hearth").join(name)
 }
 

@@ -1,7 +1,7 @@
 //! A writer of SVG drawings, and the axes of a plot.
 
 use crate::colour::{Rgb, Theme};
-use crate::xml::escape;
+use crate::escape::html as escape;
 use std::fmt::Write;
 
 /// A drawing. Lengths are in pixels; y grows downwards.

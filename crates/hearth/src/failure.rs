@@ -84,7 +84,7 @@ impl Failure {
     /// Prints the failure and returns the exit status.
     pub fn report(&self) -> ExitCode {
         if self.verbatim {
-            eprint!("{}", self.message);
+            output::error_diagnostics(&self.message);
         } else if !self.message.is_empty() {
             eprintln!("error: {}", self.message.trim_end().replace('\n', "\n  "));
         }
@@ -168,11 +168,7 @@ impl From<hearth_scx::Error> for Failure {
 impl From<hearth_recorder::Error> for Failure {
     fn from(error: hearth_recorder::Error) -> Self {
         match error {
-            hearth_recorder::Error::NotAllowed { .. } => Failure::new(error).help(format_args!(
-                "{}\nor give it the capabilities: sudo setcap cap_sys_admin,cap_dac_override+ep {}",
-                as_root(),
-                std::env::current_exe().unwrap_or_else(|_| "HEARTH".into()).display()
-            )),
+            hearth_recorder::Error::NotAllowed { .. } => Failure::new(error).help(as_root()),
             error => Failure::new(error),
         }
     }

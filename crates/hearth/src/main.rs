@@ -1,10 +1,8 @@
 //! The command line of Hearth: reads arguments, calls the crate that does the work, and prints the result.
 
-/// Prints on standard error. Unlike std's macro, it does not panic if nobody reads: `hearth ... 2>&1 | head`.
+/// Prints text on standard error. Unlike std's macro, it does not panic if nobody reads: `hearth ... 2>&1 | head`.
 macro_rules! eprint {
-    ($($argument:tt)*) => {{
-        let _ = std::io::Write::write_fmt(&mut std::io::stderr().lock(), format_args!($($argument)*));
-    }};
+    ($($argument:tt)*) => { $crate::output::error(&std::fmt::format(format_args!($($argument)*))) };
 }
 
 macro_rules! eprintln {

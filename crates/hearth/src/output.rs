@@ -1,6 +1,7 @@
 //! Writes results to standard output and to files.
 
 use crate::failure::{Failure, Outcome};
+use hearth_base::escape::terminal;
 use hearth_trace::Writer;
 use serde::Serialize;
 use std::fmt::Display;
@@ -17,12 +18,33 @@ pub struct Document<T> {
     pub content: T,
 }
 
-/// Prints text, which ends with a newline.
+/// Prints text, which ends with a newline. Names in it may be of other users' processes: a terminal gets no control
+/// characters.
 pub fn text(text: &str) -> Outcome {
+    raw(terminal(text).as_bytes())
+}
+
+/// Prints diagnostics of the compiler, which has cleaned and may have coloured them.
+pub fn diagnostics(text: &str) -> Outcome {
+    raw(text.as_bytes())
+}
+
+/// Prints bytes that are for another program.
+pub fn raw(bytes: &[u8]) -> Outcome {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
+    out.write_all(bytes)?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints text on standard error, if somebody reads it.
+pub fn error(text: &str) {
+    let _ = io::stderr().lock().write_all(terminal(text).as_bytes());
+}
+
+/// Prints diagnostics of the compiler on standard error.
+pub fn error_diagnostics(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Prints one JSON document.

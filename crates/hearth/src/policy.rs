@@ -45,7 +45,8 @@ impl PolicyArgs {
 /// Loads a policy and prints its warnings.
 pub fn load(name_or_path: &str) -> Result<Policy, Failure> {
     let policy = hearth_policy::load(name_or_path)?;
-    eprint!("{}", render_all(policy.warnings(), policy.sources(), output::has_colours(&std::io::stderr())));
+    let colours = output::has_colours(&std::io::stderr());
+    output::error_diagnostics(&render_all(policy.warnings(), policy.sources(), colours));
     Ok(policy)
 }
 

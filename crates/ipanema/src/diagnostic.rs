@@ -1,6 +1,7 @@
 //! Diagnostics of all passes, for terminals and as JSON.
 
 use ariadne::{Color, Config, IndexType, Label as AriadneLabel, Report, ReportKind};
+use hearth_base::escape::{line, terminal_in_place};
 use serde::Serialize;
 
 use crate::syntax::{Source, SourceId, Sources, Span};
@@ -111,7 +112,7 @@ impl Diagnostic {
         let mut report = Report::build(kind, place(self.span, sources))
             .with_config(config)
             .with_code(self.code.id)
-            .with_message(&self.message);
+            .with_message(line(&self.message));
         if !self.labels.iter().any(|label| label.span == self.span) {
             // The renderer does not draw a label without a message.
             let label = AriadneLabel::new(place(self.span, sources)).with_message(self.code.title);
@@ -120,11 +121,13 @@ impl Diagnostic {
         for label in &self.labels {
             let color = if label.span == self.span { accent } else { Color::Blue };
             report = report.with_label(
-                AriadneLabel::new(place(label.span, sources)).with_message(&label.message).with_color(color),
+                AriadneLabel::new(place(label.span, sources))
+                    .with_message(line(&label.message))
+                    .with_color(color),
             );
         }
         if let Some(help) = &self.help {
-            report = report.with_help(help);
+            report = report.with_help(line(help));
         }
         let mut text = Vec::new();
         // Writing to a Vec cannot fail.
@@ -202,7 +205,7 @@ pub fn line_and_column(text: &str, offset: u32) -> (usize, usize) {
 /// Adapts the sources to the renderer's cache.
 struct Cache<'a> {
     sources: &'a Sources,
-    fetched: std::collections::HashMap<SourceId, ariadne::Source<&'a str>>,
+    fetched: std::collections::HashMap<SourceId, ariadne::Source<String>>,
 }
 
 impl<'a> Cache<'a> {
@@ -212,15 +215,15 @@ impl<'a> Cache<'a> {
 }
 
 impl<'a> ariadne::Cache<SourceId> for Cache<'a> {
-    type Storage = &'a str;
+    type Storage = String;
 
-    fn fetch(&mut self, id: &SourceId) -> Result<&ariadne::Source<&'a str>, impl std::fmt::Debug> {
+    fn fetch(&mut self, id: &SourceId) -> Result<&ariadne::Source<String>, impl std::fmt::Debug> {
         let text = self.sources.get(*id).map_or("", |source| source.text.as_str());
-        let source = self.fetched.entry(*id).or_insert_with(|| ariadne::Source::from(text));
+        let source = self.fetched.entry(*id).or_insert_with(|| terminal_in_place(text).into());
         Ok::<_, std::convert::Infallible>(source)
     }
 
     fn display<'b>(&self, id: &'b SourceId) -> Option<impl std::fmt::Display + 'b> {
-        Some(self.sources.get(*id).map_or_else(String::new, |source| source.name.clone()))
+        Some(self.sources.get(*id).map_or_else(String::new, |source| line(&source.name)))
     }
 }

@@ -1,5 +1,6 @@
 //! The part of WhyML that the emitters use: a syntax tree, and its printer.
 
+use hearth_base::escape::whyml_comment;
 use std::fmt;
 
 /// A term, a formula or a program: WhyML writes them alike.
@@ -475,7 +476,7 @@ impl Printer {
                 self.clause("assume", formula);
                 self.text += ";";
             }
-            Step::Comment(text) => self.text += &format!("(* {text} *)"),
+            Step::Comment(text) => self.text += &format!("(* {} *)", whyml_comment(text)),
             Step::Loop { invariants, body } => {
                 self.text += "for _round = 1 to any_count () do";
                 self.below(|p| {
@@ -522,7 +523,7 @@ impl Printer {
         match declaration {
             Decl::Text(text) => self.text += text,
             Decl::Blank => {}
-            Decl::Comment(text) => self.text += &format!("(* {text} *)"),
+            Decl::Comment(text) => self.text += &format!("(* {} *)", whyml_comment(text)),
             Decl::Function(name, params, ty) => {
                 let keyword = if params.is_empty() { "constant" } else { "function" };
                 self.text += &format!("{keyword} {name}{} : {ty}", listed(params));

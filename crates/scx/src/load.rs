@@ -266,7 +266,7 @@ pub(crate) fn operations() -> &'static BTreeSet<String> {
 fn rejected(policy: &Policy, error: &libbpf_rs::Error) -> Error {
     let log = libbpf_log::take();
     let file = || -> Option<PathBuf> {
-        let path = object::cache().ok()?.join(format!("{}.verifier.log", policy.name()));
+        let path = object::folder().ok()?.join(format!("{}.verifier.log", policy.name()));
         hearth_base::file::write(&path, log.as_bytes()).ok()?;
         Some(path)
     };

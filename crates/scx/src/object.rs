@@ -9,14 +9,14 @@
 
 use crate::error::Error;
 use crate::library::{self, Library};
-use hearth_base::{file, paths};
+use hearth_base::cache::{Cache, Key};
+use hearth_base::{environment, file, paths};
 use hearth_policy::Policy;
-use std::env;
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use xxhash_rust::xxh3::Xxh3;
 
 /// Names of clang that are tried, in order. The first contains the oldest accepted version.
 const CLANGS: &str = include_str!("../../../runtime/clang");
@@ -41,6 +41,9 @@ const FLAGS: [&str; 14] = [
 ];
 /// Folder of the kernel's types among the headers.
 const TYPES: &str = "arch/x86";
+
+/// Number of objects that are kept, of some 300 KB each.
+const MOST: usize = 400;
 
 /// Variant of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,18 +76,18 @@ impl Purpose {
 /// There is no library folder, clang or header; or clang rejects the C.
 pub fn for_policy(policy: &Policy, purpose: Purpose) -> Result<Vec<u8>, Error> {
     let library = library::find()?;
-    let sources = Hash::of_sources(policy, &library, purpose)?;
+    let sources = key_of_sources(policy, &library, purpose)?;
     if let Some(object) = prebuilt(policy, &library, purpose, sources) {
         return Ok(object);
     }
     let clang = Clang::find()?;
-    let cached = cache()?.join(format!("{}-{}.bpf.o", policy.name(), sources.and(clang.version.as_bytes())));
-    if let Ok(object) = fs::read(&cached) {
+    let (cache, key) = (Cache::of_user("bpf", "bpf.o", MOST), with_clang(sources, &clang));
+    if let Some(object) = cache.read(key) {
         return Ok(object);
     }
     let object = compile(policy, &library, &clang, purpose)?;
     // If the cache cannot be written, the next call compiles again.
-    let _ = file::write(&cached, &object);
+    let _ = cache.keep(key, &object);
     Ok(object)
 }
 
@@ -94,20 +97,24 @@ pub fn for_policy(policy: &Policy, purpose: Purpose) -> Result<Vec<u8>, Error> {
 /// As [`for_policy`]; or a file cannot be written.
 pub fn build(policy: &Policy, purpose: Purpose, path: &Path) -> Result<(), Error> {
     let library = library::find()?;
-    let hash = Hash::of_sources(policy, &library, purpose)?;
+    let key = key_of_sources(policy, &library, purpose)?;
     let object = compile(policy, &library, &Clang::find()?, purpose)?;
     file::write(path, &object).map_err(Error::file("write", path))?;
     let beside = hash_file(path);
-    file::write(&beside, format!("{hash}\n").as_bytes()).map_err(Error::file("write", &beside))
+    file::write(&beside, format!("{key}\n").as_bytes()).map_err(Error::file("write", &beside))
 }
 
-/// The folder of compiled objects and verifier logs.
+/// The folder of verifier logs and of work.
 ///
 /// # Errors
 /// The folder cannot be made.
-pub fn cache() -> Result<PathBuf, Error> {
-    let folder = paths::cache("bpf");
-    fs::create_dir_all(&folder).map_err(Error::file("make the folder", &folder))?;
+pub fn folder() -> Result<PathBuf, Error> {
+    let folder = paths::cache("verifier");
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&folder)
+        .map_err(Error::file("make the folder", &folder))?;
     Ok(folder)
 }
 
@@ -117,47 +124,26 @@ fn hash_file(object: &Path) -> PathBuf {
     name.into()
 }
 
-fn prebuilt(policy: &Policy, library: &Library, purpose: Purpose, sources: Hash) -> Option<Vec<u8>> {
+fn prebuilt(policy: &Policy, library: &Library, purpose: Purpose, sources: Key) -> Option<Vec<u8>> {
     let path = library.objects.join(format!("{}.{}", policy.name(), purpose.extension()));
     let hash = fs::read_to_string(hash_file(&path)).ok()?;
     (hash.trim() == sources.to_string()).then(|| fs::read(path).ok()).flatten()
 }
 
-/// Hash of the sources of an object.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Hash(u128);
-
-impl std::fmt::Display for Hash {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:032x}", self.0)
+/// The policy's C, the files of the runtime, the flags, and the pinned headers.
+fn key_of_sources(policy: &Policy, library: &Library, purpose: Purpose) -> Result<Key, Error> {
+    let mut parts: Vec<Vec<u8>> = vec![policy.c().as_bytes().into()];
+    parts.extend(FLAGS.into_iter().chain(purpose.flag()).map(|flag| flag.as_bytes().into()));
+    for file in sources(&library.runtime)? {
+        let name = file.strip_prefix(&library.runtime).unwrap_or(&file);
+        parts.push(name.as_os_str().as_encoded_bytes().into());
+        parts.push(fs::read(&file).map_err(Error::file("read", &file))?);
     }
+    Ok(Key::of(parts.iter().map(Vec::as_slice)))
 }
 
-impl Hash {
-    /// Hashes the policy's C, the files of the runtime, the flags, and the pinned headers.
-    fn of_sources(policy: &Policy, library: &Library, purpose: Purpose) -> Result<Hash, Error> {
-        let mut hasher = Xxh3::new();
-        let mut add = |part: &[u8]| {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part);
-        };
-        add(policy.c().as_bytes());
-        for flag in FLAGS.into_iter().chain(purpose.flag()) {
-            add(flag.as_bytes());
-        }
-        for file in sources(&library.runtime)? {
-            add(file.strip_prefix(&library.runtime).unwrap_or(&file).as_os_str().as_encoded_bytes());
-            add(&fs::read(&file).map_err(Error::file("read", &file))?);
-        }
-        Ok(Hash(hasher.digest128()))
-    }
-
-    fn and(self, more: &[u8]) -> Hash {
-        let mut hasher = Xxh3::new();
-        hasher.update(&self.0.to_le_bytes());
-        hasher.update(more);
-        Hash(hasher.digest128())
-    }
+fn with_clang(sources: Key, clang: &Clang) -> Key {
+    Key::of([sources.to_string().as_bytes(), clang.version.as_bytes()])
 }
 
 /// The C files in `runtime` and `runtime/bpf`, sorted, and the lock file that pins the headers of other projects.
@@ -188,7 +174,7 @@ struct Clang {
 impl Clang {
     /// `$CLANG`, or the first of [`CLANGS`] in the search path that is new enough.
     fn find() -> Result<Clang, Error> {
-        let named = env::var_os("CLANG").filter(|name| !name.is_empty());
+        let named = environment::variable("CLANG");
         let programs = named.map_or_else(|| clangs().map(OsString::from).collect(), |name| vec![name]);
         let (mut too_old, needed) = (None, oldest_clang());
         for program in &programs {
@@ -230,7 +216,7 @@ fn compile(policy: &Policy, library: &Library, clang: &Clang, purpose: Purpose) 
     if !include.join("scx/common.bpf.h").is_file() {
         return Err(Error::NoHeaders { folder: include.clone() });
     }
-    let work = Scratch::new(cache()?)?;
+    let work = Scratch::new(folder()?)?;
     let c = work.0.join(format!("{}.c", policy.name()));
     let object = work.0.join("policy.bpf.o");
     fs::write(&c, policy.c()).map_err(Error::file("write", &c))?;
@@ -301,17 +287,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let library = Library { objects: folder.path().into(), ..library::find().unwrap() };
         let nest = load("nest").unwrap();
-        let hash = Hash::of_sources(&nest, &library, Purpose::Run).unwrap();
-        assert_ne!(hash, Hash::of_sources(&load("cfs").unwrap(), &library, Purpose::Run).unwrap());
-        assert_ne!(hash, Hash::of_sources(&nest, &library, Purpose::Log).unwrap());
-        assert_ne!(hash, hash.and(b"clang"));
+        let key = key_of_sources(&nest, &library, Purpose::Run).unwrap();
+        assert_ne!(key, key_of_sources(&load("cfs").unwrap(), &library, Purpose::Run).unwrap());
+        assert_ne!(key, key_of_sources(&nest, &library, Purpose::Log).unwrap());
+        let clang = Clang { program: "clang".into(), version: "clang version 19".into() };
+        assert_ne!(key, with_clang(key, &clang));
         let path = folder.path().join("nest.bpf.o");
         fs::write(&path, "object").unwrap();
-        let found = || prebuilt(&nest, &library, Purpose::Run, hash);
+        let found = || prebuilt(&nest, &library, Purpose::Run, key);
         assert_eq!(found(), None);
-        fs::write(hash_file(&path), format!("{hash}\n")).unwrap();
+        fs::write(hash_file(&path), format!("{key}\n")).unwrap();
         assert_eq!(found().as_deref(), Some(&b"object"[..]));
-        fs::write(hash_file(&path), format!("{}\n", hash.and(b"other"))).unwrap();
+        fs::write(hash_file(&path), format!("{}\n", with_clang(key, &clang))).unwrap();
         assert_eq!(found(), None);
     }
 }

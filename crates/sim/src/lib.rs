@@ -10,7 +10,6 @@ mod engine;
 mod error;
 mod kernel_load;
 mod native;
-mod objects;
 mod overlay;
 mod runtime;
 pub mod saakm;

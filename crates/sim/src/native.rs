@@ -1,13 +1,15 @@
 //! Native code of policies: linked in for built-in policies, compiled by the system's C compiler for others.
 
 use crate::error::BuildError;
-use crate::objects::Cached;
 use crate::saakm::{self, PolicyTable};
+use hearth_base::cache::{Cache, Key};
+use hearth_base::environment;
 use hearth_policy::Policy;
 use libloading::Library;
 use std::ffi::{CStr, c_char};
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 use std::{fs, io};
 
 include!(concat!(env!("OUT_DIR"), "/builtin.rs"));
@@ -23,6 +25,9 @@ const HEADERS: &[(&str, &str)] = &[
 
 /// Flags of the C compiler.
 const FLAGS: [&str; 5] = ["-std=gnu11", "-O2", "-fwrapv", "-fPIC", "-shared"];
+
+/// Number of objects that are kept, of some 30 KB each. The larger feature model has 2,496 products.
+const MOST: usize = 4_000;
 
 /// A policy and its native code.
 pub struct Native {
@@ -141,12 +146,13 @@ unsafe fn param_offsets(
 fn compile(policy: &Policy) -> Result<(Library, *const PolicyTable), BuildError> {
     let name = policy.name().to_owned();
     let failed = |what: String| BuildError::Load { name: name.clone(), what };
-    let (c, compiler) = (policy.c(), std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()));
+    let (c, compiler) = (policy.c(), environment::variable("CC").unwrap_or_else(|| "cc".into()));
+    let compiler = compiler.to_string_lossy().into_owned();
     let headers = HEADERS.iter().map(|(_, text)| *text);
-    let texts: Vec<&str> = headers.chain(FLAGS).chain([&*c]).collect();
-    let cached = Cached::of(&compiler, &texts);
-    if let Some(object) = cached.as_ref().and_then(Cached::object) {
-        return load(object, policy.name()).map_err(failed);
+    let texts = headers.chain(FLAGS).chain([&*c, version(&compiler)]);
+    let (cache, key) = (Cache::of_user("native", "so", MOST), Key::of(texts.map(str::as_bytes)));
+    if cache.read(key).is_some() {
+        return load(&cache.path(key), policy.name()).map_err(failed);
     }
     let folder = tempfile::tempdir().map_err(|e| failed(format!("cannot create a temporary folder: {e}")))?;
     let object = folder.path().join("policy.so");
@@ -166,8 +172,18 @@ fn compile(policy: &Policy) -> Result<(Library, *const PolicyTable), BuildError>
         return Err(BuildError::Compiler { name, output });
     }
     // Without a cache, the next run compiles again.
-    let _ = cached.map(|cached| cached.keep(&object));
+    let _ = fs::read(&object).and_then(|object| cache.keep(key, &object));
     load(&object, policy.name()).map_err(failed)
+}
+
+/// What the compiler says about itself: an update may change the code.
+fn version(compiler: &str) -> &'static str {
+    static VERSION: OnceLock<String> = OnceLock::new();
+    let ask = || {
+        let output = Command::new(compiler).arg("--version").output().map(|output| output.stdout);
+        format!("{compiler} {}", String::from_utf8_lossy(&output.unwrap_or_default()))
+    };
+    VERSION.get_or_init(ask)
 }
 
 fn load(object: &Path, name: &str) -> Result<(Library, *const PolicyTable), String> {

@@ -67,7 +67,8 @@ impl Args {
                 }
                 (None, _) => format!("{path}: {}\n", count(errors, "error")),
             };
-            output::text(&(render_all(diagnostics, sources, colour) + &verdict))?;
+            output::diagnostics(&render_all(diagnostics, sources, colour))?;
+            output::text(&verdict)?;
         }
         if self.json {
             output::json(&Document { schema: "hearth.check/1", content: Checked { files } })?;

@@ -6,7 +6,6 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::value_parser;
 use hearth_view::picture::{Artist, Error, Format, Replace, Request};
 use hearth_view::server::{Local, View, Viewed};
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -207,9 +206,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if path != Path::new("-") {
         return output::file(path, bytes);
     }
-    let mut out = io::stdout().lock();
-    out.write_all(bytes)?;
-    Ok(out.flush()?)
+    output::raw(bytes).map(drop)
 }
 
 impl From<Error> for Failure {

@@ -74,7 +74,7 @@ pub fn of_viewer(trace: &Path) -> Option<Sql> {
 }
 
 fn python() -> OsString {
-    std::env::var_os("HEARTH_PYTHON").unwrap_or_else(|| "python3".into())
+    hearth_base::environment::variable("HEARTH_PYTHON").unwrap_or_else(|| "python3".into())
 }
 
 fn ask(request: &str) -> Outcome {

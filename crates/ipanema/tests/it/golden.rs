@@ -2,6 +2,7 @@
 
 use crate::harness::{compile_files, compiles, emitted};
 use hearth_ipanema::{builtin, compile, emit};
+use proptest::prelude::*;
 
 #[test]
 fn emitted_c_is_as_expected() {
@@ -37,6 +38,59 @@ fn without_contracts(c: &str) -> String {
         text += rest;
     }
     text
+}
+
+/// C as a compiler reads it after its comments: without them, and without what strings say.
+fn without_comments(c: &str) -> String {
+    let spliced = c.replace("??/", "\\").replace("\\\n", "");
+    let (mut code, mut rest) = (String::new(), spliced.as_str());
+    while let Some(at) = rest.find(['/', '"', '\'']) {
+        code.push_str(&rest[..at]);
+        rest = &rest[at..];
+        rest = match rest.as_bytes() {
+            [b'/', b'*', ..] => rest[2..].split_once("*/").expect("an open comment").1,
+            [b'/', b'/', ..] => rest.split_once('\n').map_or("", |(_, rest)| rest),
+            [b'/', ..] => {
+                code.push('/');
+                &rest[1..]
+            }
+            [quote, ..] => {
+                let text = &rest.as_bytes()[1..];
+                let mut end = 0;
+                while text[end] != *quote {
+                    end += if text[end] == b'\\' { 2 } else { 1 };
+                }
+                code.push_str("\"\"");
+                &rest[end + 2..]
+            }
+            [] => unreachable!(),
+        };
+    }
+    code + rest
+}
+
+/// The C of ule with another documentation for all that is documented.
+fn documented(doc: &str) -> Option<String> {
+    let ule = builtin::source("ule").expect("a policy");
+    let lines = ule.lines().map(|line| match line.split_once("///") {
+        Some((before, _)) => format!("{before}/// {}\n", doc.replace(['\n', '\r'], " ")),
+        None => format!("{line}\n"),
+    });
+    let policy: String = lines.collect();
+    Some(emit::c(&compile_files(&[("ule", &policy)], "ule").ok()?.ir))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(hearth_tests::cases(64, 10_000)))]
+
+    /// Documentation is data: whatever it says, the C without comments is the same.
+    #[test]
+    fn documentation_changes_no_code(doc in hearth_tests::hostile()) {
+        let plain = documented("plain").expect("it compiles");
+        if let Some(c) = documented(&doc) {
+            prop_assert_eq!(tokens(&without_comments(&c)), tokens(&without_comments(&plain)));
+        }
+    }
 }
 
 /// The text without blanks.

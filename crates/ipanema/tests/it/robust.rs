@@ -99,3 +99,16 @@ fn deep_nesting_is_handled() {
         }
     }
 }
+
+/// Each of 60 functions calls the one before twice: a pass that follows each call would never end.
+#[test]
+fn a_chain_of_calls_costs_what_its_text_costs() {
+    let mut text = "policy chain extends cfs {\n    int f0(thread t) { return 1; }\n".to_owned();
+    for n in 1..60 {
+        text += &format!("    int f{n}(thread t) {{ return f{0}(t) + f{0}(t); }}\n", n - 1);
+    }
+    text += "    on tick (thread t) { if (f59(t) > 0) super; }\n}\n";
+    let compiled = crate::harness::compile_files(&[("chain", &text)], "chain").expect("it is sound");
+    let c = hearth_ipanema::emit::c(&compiled.ir);
+    assert!(c.len() < 100_000, "{} bytes", c.len());
+}

@@ -1,6 +1,6 @@
 //! Escaping and templates.
 
-pub use hearth_base::xml::{clean, escape};
+pub use hearth_base::escape::{html as escape, line as clean};
 
 /// JSON for the inside of a `script` element.
 pub fn json(value: &impl serde::Serialize) -> String {

@@ -2,10 +2,11 @@
 
 use super::{Error, meta, tables};
 use hearth_base::file;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 pub const EVENTS: &str = "events";
@@ -23,29 +24,31 @@ pub struct Partial {
     partial: PathBuf,
     /// Holds the lock on the folder until it is dropped.
     _lock: File,
+    private: bool,
     worth_keeping: bool,
     committed: bool,
 }
 
 impl Partial {
-    /// Creates `path.partial`, replacing what an interrupted writer left there.
-    pub fn create(path: &Path) -> Result<Self, Error> {
+    /// Creates `path.partial`, replacing what an interrupted writer left there. Only the user can read a `private` trace.
+    pub fn create(path: &Path, private: bool) -> Result<Self, Error> {
         check_replaceable(path)?;
         let partial = partial_name(path)?;
-        if fs::symlink_metadata(&partial).is_ok() {
-            let empty = fs::read_dir(&partial).is_ok_and(|mut content| content.next().is_none());
-            if !empty {
-                check_replaceable(&partial)?;
-            }
-            let lock = lock(&partial)?;
-            fs::remove_dir_all(&partial).map_err(Error::io("remove", &partial))?;
-            drop(lock);
-        }
-        fs::create_dir(&partial).map_err(Error::io("create", &partial))?;
+        remove_left(&partial)?;
+        remove_left(&aside_name(&partial))?;
+        let mode = if private { 0o700 } else { 0o777 };
+        fs::DirBuilder::new().mode(mode).create(&partial).map_err(Error::io("create", &partial))?;
         let lock = lock(&partial)?;
         let events = partial.join(EVENTS);
         fs::create_dir(&events).map_err(Error::io("create", &events))?;
-        Ok(Partial { path: path.into(), partial, _lock: lock, worth_keeping: false, committed: false })
+        Ok(Partial {
+            path: path.into(),
+            partial,
+            _lock: lock,
+            private,
+            worth_keeping: false,
+            committed: false,
+        })
     }
 
     /// Current path of the folder.
@@ -58,29 +61,61 @@ impl Partial {
         self.worth_keeping = true;
     }
 
-    /// Flushes the folder to the disk, then renames it to its final name, replacing a trace of that name.
-    pub fn commit(self) -> Result<(), Error> {
-        self.commit_with(&mut |path| file::sync_folder(path))
+    /// Flushes the folder to the disk, then gives it its final name, replacing a trace of that name: at each moment the
+    /// old one or the new one has it. With `keep_old`, the old one becomes [`old_name`].
+    pub fn commit(self, keep_old: bool) -> Result<(), Error> {
+        self.commit_with(keep_old, &mut |path| file::sync_folder(path))
     }
 
     /// `sync` flushes a file or a folder.
-    fn commit_with(mut self, sync: &mut dyn FnMut(&Path) -> io::Result<()>) -> Result<(), Error> {
+    fn commit_with(
+        mut self,
+        keep_old: bool,
+        sync: &mut dyn FnMut(&Path) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        let old = old_name(&self.path);
         check_replaceable(&self.path)?;
-        sync_tree(&self.partial, sync)?;
-        let mut old = None;
-        if fs::symlink_metadata(&self.path).is_ok() {
-            let aside = with_suffix(&self.path, &format!(".{}.old", std::process::id()));
-            fs::rename(&self.path, &aside).map_err(Error::io("rename", &self.path))?;
-            old = Some(aside);
+        if keep_old {
+            check_replaceable(&old)?;
         }
-        fs::rename(&self.partial, &self.path).map_err(Error::io("rename", &self.partial))?;
+        self.sync_tree(&self.partial, sync)?;
+        let replaces = fs::symlink_metadata(&self.path).is_ok();
+        let rename = |from: &Path, to: &Path| fs::rename(from, to).map_err(Error::io("rename", from));
+        match replaces {
+            true => exchange(&self.partial, &self.path)?,
+            false => rename(&self.partial, &self.path)?,
+        }
         self.committed = true;
         let parent = file::folder(&self.path);
         sync(parent).map_err(Error::io("flush", parent))?;
-        match old {
-            Some(old) => fs::remove_dir_all(&old).map_err(Error::io("remove", &old)),
-            None => Ok(()),
+        if replaces && keep_old {
+            remove_left(&old)?;
+            rename(&self.partial, &old)?;
         }
+        remove_left(&self.partial)
+    }
+
+    /// Flushes a folder and its content to the disk: until the trace is complete, its files are written without that, so
+    /// that a recording is not disturbed.
+    fn sync_tree(&self, folder: &Path, sync: &mut dyn FnMut(&Path) -> io::Result<()>) -> Result<(), Error> {
+        for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
+            let entry = entry.map_err(Error::io("read", folder))?;
+            let path = entry.path();
+            if entry.file_type().map_err(Error::io("read", &path))?.is_dir() {
+                self.sync_tree(&path, sync)?;
+                continue;
+            }
+            if self.private {
+                let mode = fs::Permissions::from_mode(0o600);
+                fs::set_permissions(&path, mode).map_err(Error::io("close", &path))?;
+            }
+            sync(&path).map_err(Error::io("flush", &path))?;
+        }
+        if self.private {
+            let mode = fs::Permissions::from_mode(0o700);
+            fs::set_permissions(folder, mode).map_err(Error::io("close", folder))?;
+        }
+        sync(folder).map_err(Error::io("flush", folder))
     }
 }
 
@@ -90,20 +125,6 @@ impl Drop for Partial {
             let _ = fs::remove_dir_all(&self.partial); // `drop` cannot report errors
         }
     }
-}
-
-/// Flushes a folder and its content to the disk: until the trace is complete, its files are written without that, so
-/// that a recording is not disturbed.
-fn sync_tree(folder: &Path, sync: &mut dyn FnMut(&Path) -> io::Result<()>) -> Result<(), Error> {
-    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
-        let entry = entry.map_err(Error::io("read", folder))?;
-        let path = entry.path();
-        match entry.file_type().map_err(Error::io("read", &path))?.is_dir() {
-            true => sync_tree(&path, sync)?,
-            false => sync(&path).map_err(Error::io("flush", &path))?,
-        }
-    }
-    sync(folder).map_err(Error::io("flush", folder))
 }
 
 fn lock(folder: &Path) -> Result<File, Error> {
@@ -133,32 +154,52 @@ pub fn check_replaceable(path: &Path) -> Result<(), Error> {
     if !meta::is_trace(path) {
         return Err(exists("it is a folder that is not a trace"));
     }
+    check_content(path)
+}
+
+/// Returns an error if a folder has entries that no writer of traces makes.
+fn check_content(path: &Path) -> Result<(), Error> {
     for entry in fs::read_dir(path).map_err(Error::io("read", path))? {
         let name = entry.map_err(Error::io("read", path))?.file_name();
         if CONTENT.iter().all(|known| OsStr::new(known) != name) {
-            return Err(exists(&format!("its entry {} is not part of a trace", name.display())));
+            let why = format!("its entry {} is not part of a trace", name.display());
+            return Err(Error::Exists { path: path.into(), why });
         }
     }
     Ok(())
 }
 
+/// Removes a folder that a writer left, at whatever moment it ended. No other writer may use it.
+fn remove_left(path: &Path) -> Result<(), Error> {
+    match fs::symlink_metadata(path) {
+        Err(_) => return Ok(()),
+        Ok(meta) if meta.is_dir() => check_content(path)?,
+        Ok(_) => return Err(Error::Exists { path: path.into(), why: "it is not a trace".into() }),
+    }
+    let _lock = lock(path)?;
+    fs::remove_dir_all(path).map_err(Error::io("remove", path))
+}
+
+/// Exchanges the names of two traces. A file system that cannot do that at once has neither name for a moment; then the old
+/// trace waits under [`aside_name`].
+fn exchange(partial: &Path, path: &Path) -> Result<(), Error> {
+    if renameat_with(CWD, partial, CWD, path, RenameFlags::EXCHANGE).is_ok() {
+        return Ok(());
+    }
+    let aside = aside_name(partial);
+    for (from, to) in [(path, &*aside), (partial, path), (&*aside, partial)] {
+        fs::rename(from, to).map_err(Error::io("rename", from))?;
+    }
+    Ok(())
+}
+
+fn aside_name(partial: &Path) -> PathBuf {
+    with_suffix(partial, ".old")
+}
+
 /// The name that a trace gets when a recording replaces it.
 pub fn old_name(path: &Path) -> PathBuf {
     with_suffix(path, ".old")
-}
-
-/// Renames a trace to its old name, replacing a trace there. Nothing happens if there is no trace.
-pub fn set_aside(path: &Path) -> Result<(), Error> {
-    if fs::symlink_metadata(path).is_err() {
-        return Ok(());
-    }
-    let old = old_name(path);
-    check_replaceable(path)?;
-    check_replaceable(&old)?;
-    if fs::symlink_metadata(&old).is_ok() {
-        fs::remove_dir_all(&old).map_err(Error::io("remove", &old))?;
-    }
-    fs::rename(path, &old).map_err(Error::io("rename", path))
 }
 
 fn partial_name(path: &Path) -> Result<PathBuf, Error> {
@@ -183,7 +224,7 @@ mod tests {
     fn everything_is_on_the_disk_before_the_trace_has_its_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.trace");
-        let partial = Partial::create(&path).unwrap();
+        let partial = Partial::create(&path, false).unwrap();
         fs::write(partial.folder().join(meta::FILE), "{}").unwrap();
         fs::write(partial.folder().join(EVENTS).join("000000.parquet"), "x").unwrap();
         let mut synced = Vec::new();
@@ -192,7 +233,7 @@ mod tests {
             synced.push((relative.display().to_string(), path.exists()));
             file::sync_folder(synced_path)
         };
-        partial.commit_with(&mut sync).unwrap();
+        partial.commit_with(false, &mut sync).unwrap();
         // The content in any order, then the folder; after the rename its parent.
         let content = synced.len() - 2;
         synced[..content].sort_unstable();
@@ -207,38 +248,80 @@ mod tests {
         assert_eq!(synced, expected);
     }
 
+    fn trace(path: &Path, which: &str) -> Partial {
+        let mut partial = Partial::create(path, false).unwrap();
+        partial.keep();
+        let content = format!(r#"{{"format":"{}","which":"{which}"}}"#, super::super::FORMAT);
+        fs::write(partial.folder().join(meta::FILE), content).unwrap();
+        partial
+    }
+
+    fn content(path: &Path) -> String {
+        fs::read_to_string(path.join(meta::FILE)).unwrap()
+    }
+
     #[test]
     fn a_trace_is_set_aside() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.trace");
-        let trace = |which: &str| {
-            let mut partial = Partial::create(&path).unwrap();
-            partial.keep();
-            let content = format!(r#"{{"format":"{}","which":"{which}"}}"#, super::super::FORMAT);
-            fs::write(partial.folder().join(meta::FILE), content).unwrap();
-            set_aside(&path).unwrap();
-            partial.commit().unwrap();
-        };
-        let content = |path: &Path| fs::read_to_string(path.join(meta::FILE)).unwrap();
-        trace("one");
+        trace(&path, "one").commit(true).unwrap();
         assert!(!old_name(&path).exists());
-        trace("two");
-        trace("three");
+        trace(&path, "two").commit(true).unwrap();
+        trace(&path, "three").commit(true).unwrap();
         assert!(content(&path).contains("three") && content(&old_name(&path)).contains("two"));
+        trace(&path, "four").commit(false).unwrap();
+        assert!(content(&path).contains("four") && content(&old_name(&path)).contains("two"));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
 
         fs::remove_dir_all(old_name(&path)).unwrap();
         fs::write(old_name(&path), "a diary").unwrap();
-        assert!(set_aside(&path).unwrap_err().to_string().contains("a.trace.old already exists"));
-        assert!(content(&path).contains("three"));
+        let error = trace(&path, "five").commit(true).unwrap_err();
+        assert!(error.to_string().contains("a.trace.old already exists"));
+        assert!(content(&path).contains("four"));
+    }
+
+    /// Whatever a killed writer left, the next one begins; what is not of a writer stays.
+    #[test]
+    fn what_a_killed_writer_left_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.trace");
+        let partial = partial_name(&path).unwrap();
+        for content in [&[][..], &[EVENTS], &[EVENTS, OPEN_SEGMENT], &[EVENTS, meta::NEW], &[EVENTS, "tiles"]]
+        {
+            fs::create_dir(&partial).unwrap();
+            content.iter().for_each(|name| fs::create_dir(partial.join(name)).unwrap());
+            fs::create_dir(aside_name(&partial)).unwrap();
+            trace(&path, "new").commit(false).unwrap();
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        }
+        fs::create_dir(&partial).unwrap();
+        fs::write(partial.join("diary"), "mine").unwrap();
+        assert!(Partial::create(&path, false).is_err());
+        assert!(partial.join("diary").exists());
+    }
+
+    #[test]
+    fn others_cannot_read_a_private_trace() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.trace");
+        let partial = Partial::create(&path, true).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(partial.folder()), 0o700);
+        fs::write(partial.folder().join(meta::FILE), "{}").unwrap();
+        partial.commit(false).unwrap();
+        assert_eq!(
+            [mode(&path), mode(&path.join(EVENTS)), mode(&path.join(meta::FILE))],
+            [0o700, 0o700, 0o600]
+        );
     }
 
     #[test]
     fn a_trace_that_cannot_be_flushed_keeps_its_temporary_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.trace");
-        let mut partial = Partial::create(&path).unwrap();
+        let mut partial = Partial::create(&path, false).unwrap();
         partial.keep();
-        let failed = partial.commit_with(&mut |_| Err(io::Error::other("the disk is gone")));
+        let failed = partial.commit_with(false, &mut |_| Err(io::Error::other("the disk is gone")));
         assert!(failed.unwrap_err().to_string().contains("flush"));
         assert!(!path.exists() && folder.path().join("a.trace.partial").exists());
     }

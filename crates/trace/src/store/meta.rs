@@ -207,7 +207,7 @@ pub fn is_trace(folder: &Path) -> bool {
 }
 
 fn read_text(folder: &Path, path: &Path) -> Result<String, Error> {
-    let file = File::open(path).map_err(|error| match fs::metadata(folder) {
+    let file = hearth_base::file::open(path).map_err(|error| match fs::metadata(folder) {
         Ok(meta) if meta.is_dir() && error.kind() == std::io::ErrorKind::NotFound => {
             Error::NotATrace { path: folder.into() }
         }
@@ -232,7 +232,7 @@ pub fn read_all(file: File, path: &Path, most: u64) -> Result<Vec<u8>, Error> {
 /// Error for a path that is not a folder. Up to version 1, a trace was a single file.
 fn not_a_folder(path: &Path) -> Error {
     let mut start = [0; 8];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    let read = hearth_base::file::open(path).and_then(|mut file| file.read_exact(&mut start));
     if read.is_ok() && &start == b"HEARTHTR" {
         return Error::Version { path: path.into(), found: 1, supported: VERSION };
     }

@@ -148,7 +148,7 @@ pub fn read_group(
     let bytes =
         |groups: &[GroupInfo]| groups.iter().fold(0, |sum: u64, group| sum.saturating_add(group.bytes));
     let (begin, length) = (bytes(&segment.groups[..group]), bytes(&segment.groups));
-    let mut file = File::open(path).map_err(Error::io("open", path))?;
+    let mut file = hearth_base::file::open(path).map_err(Error::io("open", path))?;
     let footer = read_part(&mut file, path, length, segment.footer, MAX_FOOTER_BYTES)?;
     let sum = Sum { bytes: info.bytes, checksum: info.checksum };
     let content = read_part(&mut file, path, begin, sum, MAX_GROUP_BYTES)?;

@@ -5,7 +5,7 @@ use super::{Error, decode, parquet_file};
 use crate::event::{CoreInfo, Header, ThreadInfo};
 use crate::record::tag;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type};
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 
 pub const CORES: &str = "cores.parquet";
@@ -120,7 +120,7 @@ fn kinds() -> Written {
 pub fn read(folder: &Path, meta: &Meta) -> Result<(Vec<CoreInfo>, Vec<ThreadInfo>), Error> {
     let open = |name: &str, schema: &str, most: usize| {
         let path = folder.join(name);
-        let file = File::open(&path).map_err(Error::io("open", &path))?;
+        let file = hearth_base::file::open(&path).map_err(Error::io("open", &path))?;
         let bytes = read_all(file, &path, MAX_TABLE_BYTES)?;
         let sum = Sum { bytes: bytes.len() as u64, checksum: Checksum::of(&bytes) };
         match meta.tables.get(name) {

@@ -1,7 +1,7 @@
 //! Is a stored trace whole?
 
 use super::{Error, Store, folder};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -34,7 +34,7 @@ impl Store {
 
 fn ends_as_parquet(path: &Path) -> io::Result<bool> {
     const MAGIC: &[u8; 4] = b"PAR1";
-    let mut file = File::open(path)?;
+    let mut file = hearth_base::file::open(path)?;
     if file.metadata()?.len() < 2 * MAGIC.len() as u64 {
         return Ok(false);
     }

@@ -6,6 +6,7 @@ use super::meta::Meta;
 use super::segment::{self, SegmentWriter};
 use super::{Error, GROUP_EVENTS, SEGMENT_EVENTS, Store, tables};
 use crate::event::{Event, Header, Sink, ThreadInfo};
+use crate::source::Source;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -37,8 +38,8 @@ enum Job {
     Thread(ThreadInfo),
     Group(Vec<Event>),
     Flush,
-    /// With an index or without.
-    Commit(Box<Header>, bool),
+    /// With an index or without; keeping the trace that it replaces or not.
+    Commit(Box<Header>, bool, bool),
 }
 
 impl Writer {
@@ -47,7 +48,7 @@ impl Writer {
     /// is interrupted, the partial trace is read with this header.
     pub fn create(path: impl AsRef<Path>, header: &Header) -> Result<Self, Error> {
         let path = path.as_ref();
-        let partial = Partial::create(path)?;
+        let partial = Partial::create(path, matches!(header.source, Source::Recorded(_)))?;
         let (jobs, work) = sync_channel(AHEAD);
         let (give_back, used) = sync_channel(AHEAD + 1);
         let mut desk = Desk::new(partial, header)?;
@@ -60,7 +61,7 @@ impl Writer {
                         let _ = give_back.try_send(events); // fails if the queue is full
                     }
                     Job::Flush => desk.close_segment()?,
-                    Job::Commit(header, index) => return desk.commit(&header, index),
+                    Job::Commit(header, index, keep_old) => return desk.commit(&header, index, keep_old),
                 }
             }
             Ok(())
@@ -88,13 +89,12 @@ impl Writer {
     /// Writes the remaining events and the final header, flushes the trace to the disk, and renames it to its final
     /// name.
     pub fn commit(self, header: &Header) -> Result<(), Error> {
-        self.commit_as(header, true)
+        self.commit_as(header, true, false)
     }
 
     /// Like [`commit`](Self::commit); a trace of that name is kept as [`Writer::old_name`].
     pub fn commit_and_keep_old(self, header: &Header) -> Result<(), Error> {
-        folder::set_aside(&self.path)?;
-        self.commit(header)
+        self.commit_as(header, true, true)
     }
 
     /// `NAME.old`
@@ -104,12 +104,12 @@ impl Writer {
 
     /// Like [`commit`](Self::commit), without an index: for a trace that is not viewed.
     pub fn commit_without_index(self, header: &Header) -> Result<(), Error> {
-        self.commit_as(header, false)
+        self.commit_as(header, false, false)
     }
 
-    fn commit_as(mut self, header: &Header, index: bool) -> Result<(), Error> {
+    fn commit_as(mut self, header: &Header, index: bool, keep_old: bool) -> Result<(), Error> {
         self.send_group();
-        self.send(Job::Commit(Box::new(header.clone()), index));
+        self.send(Job::Commit(Box::new(header.clone()), index, keep_old));
         self.end()
     }
 
@@ -230,7 +230,7 @@ impl Desk {
         Ok(())
     }
 
-    fn commit(mut self, header: &Header, index: bool) -> Result<(), Error> {
+    fn commit(mut self, header: &Header, index: bool, keep_old: bool) -> Result<(), Error> {
         self.close_segment()?;
         let mut meta = Meta::new(header, true);
         (meta.events, meta.segments) = (self.meta.events, self.meta.segments);
@@ -242,6 +242,6 @@ impl Desk {
         if index {
             let _ = Store::open(self.partial.folder()).map(|store| crate::tiles::Index::write(&store));
         }
-        self.partial.commit()
+        self.partial.commit(keep_old)
     }
 }

@@ -37,14 +37,15 @@ impl Index {
     /// recorder, other version), builds it, and stores it if possible.
     pub fn of(store: &Store) -> Result<Index, Error> {
         let path = store.path().join(FOLDER).join(FILE);
-        match File::open(&path).map(|file| Index::open(Place::File(file), store)) {
+        match hearth_base::file::open(&path).map(|file| Index::open(Place::File(file), store)) {
             Ok(Ok(index)) => return Ok(index),
             Ok(Err(error @ Error::TooManyCores(_))) => return Err(error),
             _ => {}
         }
         // The index of a trace that is still being written would soon be out of date.
         if store.complete() && Index::write(store).is_ok() {
-            let file = File::open(&path).map_err(|source| Error::Io { action: "open", source })?;
+            let file =
+                hearth_base::file::open(&path).map_err(|source| Error::Io { action: "open", source })?;
             return Index::open(Place::File(file), store);
         }
         Index::in_memory(store)

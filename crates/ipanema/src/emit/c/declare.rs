@@ -25,7 +25,7 @@ impl Unit<'_> {
             return;
         }
         out.blank();
-        out.line(&format!("/* {doc} */"));
+        out.comment(doc, "");
         out.open(&format!("enum {}_{kind} {{", self.names.prefix));
         for name in names {
             out.line(&format!("{name},"));

@@ -1,8 +1,9 @@
 //! Descriptor of a policy for the loader.
 
 use super::Unit;
-use super::text::{Text, number, quoted};
+use super::text::{Text, number};
 use crate::ir::{BaseType, Event, Type};
+use hearth_base::escape::c_string;
 
 impl Unit<'_> {
     pub fn descriptor(&self, out: &mut Text) {
@@ -21,7 +22,7 @@ impl Unit<'_> {
         out.line("   queues; number of sets. */");
         let queues = &self.policy.queues;
         let ordered = (0..queues.len()).filter(|i| queues[*i].by.is_some()).fold(0, |bits, i| bits | 1 << i);
-        out.line(&format!("#define SAAKM_NAME {}", quoted(&self.policy.name.replace(['-', '+'], "_"))));
+        out.line(&format!("#define SAAKM_NAME {}", c_string(&self.policy.name.replace(['-', '+'], "_"))));
         out.line(&format!("#define SAAKM_QUEUES {}", queues.len()));
         out.line(&format!("#define SAAKM_ORDERED {ordered:#x}"));
         out.line(&format!("#define SAAKM_NR_SETS {}", self.policy.sets.len()));
@@ -34,7 +35,7 @@ impl Unit<'_> {
         let sets = self.strings(out, "sets", &sets);
         out.blank();
         out.open(&format!("SAAKM_POLICY({prefix},"));
-        out.line(&format!(".name = {},", quoted(&self.policy.name)));
+        out.line(&format!(".name = {},", c_string(&self.policy.name)));
         for kind in ["state", "thread", "core"] {
             out.line(&format!(".{kind}_size = sizeof(struct {prefix}_{kind}),"));
         }
@@ -75,10 +76,10 @@ impl Unit<'_> {
         let prefix = &self.names.prefix;
         let rows = self.policy.params.iter().zip(&self.names.params).map(|(param, field)| {
             let value = |v| number(v, param.ty);
-            let doc = quoted(&param.doc);
+            let doc = c_string(&param.doc);
             vec![
                 "{".to_owned(),
-                format!("\t.name = {},", quoted(&param.name)),
+                format!("\t.name = {},", c_string(&param.name)),
                 format!("\t.doc = {doc},"),
                 format!("\t.unit = {},", unit(param.ty)),
                 format!("\t.offset = offsetof(struct {prefix}_state, {field}),"),
@@ -93,13 +94,13 @@ impl Unit<'_> {
     fn queues(&self, out: &mut Text) -> (String, usize) {
         let rows = self.policy.queues.iter().map(|queue| {
             let ordered = u32::from(queue.by.is_some());
-            vec![format!("{{ .name = {}, .ordered = {ordered} }},", quoted(&queue.name))]
+            vec![format!("{{ .name = {}, .ordered = {ordered} }},", c_string(&queue.name))]
         });
         self.table(out, "struct saakm_queue", "queues", rows.collect())
     }
 
     fn strings(&self, out: &mut Text, what: &str, list: &[String]) -> (String, usize) {
-        let rows = list.iter().map(|name| vec![format!("{},", quoted(name))]);
+        let rows = list.iter().map(|name| vec![format!("{},", c_string(name))]);
         self.table(out, "char *const", what, rows.collect())
     }
 

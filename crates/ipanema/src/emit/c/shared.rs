@@ -5,7 +5,7 @@
 
 use super::Unit;
 use crate::ir::visit::{Visitor, walk_block, walk_expr, walk_iteration};
-use crate::ir::{Block, Expr, ExprKind, Function, FunctionId, Iteration, LocalId, Over, Role};
+use crate::ir::{Block, Expr, ExprKind, Function, FunctionId, Iteration, LocalId, Over, Policy, Role};
 
 /// Maximum number of parameters of a shared function besides the instance: BPF calls take five
 /// arguments.
@@ -15,48 +15,76 @@ const MOST_PARAMETERS: usize = 4;
 /// runtime uses four before a handler starts.
 const MOST_NESTED: u32 = 3;
 
+/// What the emitter has to know of all calls. It is computed once, callees first: a function that calls another one twice,
+/// which calls a third one twice, would else be looked at four times.
+pub struct Calls {
+    shared: Vec<bool>,
+    walks_queues: Vec<bool>,
+}
+
+impl Calls {
+    pub fn of(policy: &Policy) -> Calls {
+        let bodies: Vec<Body> = policy.functions.iter().map(|function| Body::of(&function.body)).collect();
+        let mut calls = vec![0_usize; bodies.len()];
+        bodies.iter().flat_map(|body| &body.calls).for_each(|callee| calls[callee.0 as usize] += 1);
+        let count = bodies.len();
+        let (mut should, mut loops, mut nesting) = (vec![false; count], vec![false; count], vec![0; count]);
+        let (mut shared, mut walks_queues) = (vec![false; count], vec![false; count]);
+        for id in callees_first(&bodies) {
+            let (function, body) = (&policy.functions[id], &bodies[id]);
+            let callees = || body.calls.iter().map(|callee| callee.0 as usize);
+            // The verifier does not walk through the loops of functions that are shared.
+            loops[id] = body.loops || callees().any(|callee| !should[callee] && loops[callee]);
+            should[id] = should_share(function, calls[id], loops[id]);
+            nesting[id] = callees().map(|callee| nesting[callee]).max().unwrap_or(0) + u32::from(should[id]);
+            shared[id] = should[id] && nesting[id] <= MOST_NESTED;
+            walks_queues[id] =
+                body.walks_queues || callees().any(|callee| !shared[callee] && walks_queues[callee]);
+        }
+        Calls { shared, walks_queues }
+    }
+}
+
+/// All functions, each after those that it calls. The language has no recursion.
+fn callees_first(bodies: &[Body]) -> Vec<usize> {
+    let (mut order, mut seen) = (Vec::with_capacity(bodies.len()), vec![false; bodies.len()]);
+    for root in 0..bodies.len() {
+        let mut open = vec![(root, 0)];
+        while let Some((id, next)) = open.pop() {
+            if next == 0 && std::mem::replace(&mut seen[id], true) {
+                continue;
+            }
+            match bodies[id].calls.get(next) {
+                Some(callee) => open.extend([(id, next + 1), (callee.0 as usize, 0)]),
+                None => order.push(id),
+            }
+        }
+    }
+    order
+}
+
+/// True if the function is pure, and is a phase, or has loops and is called more than once.
+fn should_share(function: &Function, calls: usize, loops: bool) -> bool {
+    let worthwhile = match function.role {
+        Role::Function => calls > 1 && loops,
+        // A steal calls its phases in loops.
+        Role::Phase(_) => true,
+        _ => false,
+    };
+    worthwhile
+        && function.result.is_some()
+        && function.effects.is_pure()
+        && parameters(function).count() <= MOST_PARAMETERS
+}
+
 impl Unit<'_> {
     pub fn is_shared(&self, id: FunctionId) -> bool {
-        self.should_share(id) && self.nesting(id) <= MOST_NESTED
-    }
-
-    /// True if the function is pure, and is a phase, or has loops and is called more than once. The loops
-    /// of functions that are shared do not count: the verifier does not walk through them.
-    fn should_share(&self, id: FunctionId) -> bool {
-        let function = self.policy.function(id);
-        let worthwhile = match function.role {
-            Role::Function => self.calls_of(id) > 1 && self.loops(id),
-            // A steal calls its phases in loops.
-            Role::Phase(_) => true,
-            _ => false,
-        };
-        worthwhile
-            && function.result.is_some()
-            && function.effects.is_pure()
-            && parameters(function).count() <= MOST_PARAMETERS
-    }
-
-    fn calls_of(&self, id: FunctionId) -> usize {
-        self.policy.functions.iter().map(|function| Body::of(&function.body).calls_of(id)).sum()
-    }
-
-    fn loops(&self, id: FunctionId) -> bool {
-        let body = Body::of(&self.policy.function(id).body);
-        body.loops || body.calls.iter().any(|callee| !self.should_share(*callee) && self.loops(*callee))
+        self.calls.shared[id.0 as usize]
     }
 
     /// True if the C function of `id` walks over a queue, itself or in a function that is inlined there.
     pub fn walks_queues(&self, id: FunctionId) -> bool {
-        let body = Body::of(&self.policy.function(id).body);
-        body.walks_queues
-            || body.calls.iter().any(|callee| !self.is_shared(*callee) && self.walks_queues(*callee))
-    }
-
-    /// Number of functions on the longest chain of calls from `id` that should be shared.
-    fn nesting(&self, id: FunctionId) -> u32 {
-        let body = Body::of(&self.policy.function(id).body);
-        let below = body.calls.iter().map(|callee| self.nesting(*callee)).max().unwrap_or(0);
-        below + u32::from(self.should_share(id))
+        self.calls.walks_queues[id.0 as usize]
     }
 }
 
@@ -78,10 +106,6 @@ impl Body {
         let mut body = Body::default();
         walk_block(&mut body, block);
         body
-    }
-
-    fn calls_of(&self, id: FunctionId) -> usize {
-        self.calls.iter().filter(|callee| **callee == id).count()
     }
 }
 
