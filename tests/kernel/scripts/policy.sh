@@ -8,10 +8,10 @@ next=$3
 . "$(dirname "$0")/checks.sh"
 
 spins() { for cores in 3 2,3 0-3; do taskset -c "$cores" sh -c 'n=0; while [ $n -lt 20000 ]; do n=$((n + 1)); done' & threads="$threads $!"; done; }
-changes() { # other cores change the nice value and the affinity of threads
-	# shellcheck disable=SC2086 # several processes
-	renice 5 $threads || return
-	for thread in $threads; do taskset -pc 1-3 "$thread" || return; done
+changes() { # other cores change the nice value and the affinity of threads, if these have not ended
+	for thread in $threads; do
+		{ renice 5 "$thread" && taskset -pc 1-3 "$thread"; } || ! kill -0 "$thread" || return
+	done
 }
 pipes() { "$H" play hackbench:groups=1,fds=3,loops=3 --burn time; }
 # The kernel verifies NEXT meanwhile.

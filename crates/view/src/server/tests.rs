@@ -225,6 +225,16 @@ fn slices_say_who_woke_them_and_why_they_are_there() {
     assert_eq!(get("api/traces/0/events?from=0&to=1000&whole=true").json(), found);
 }
 
+/// What happens at the end of a range belongs to the next one.
+#[test]
+fn a_range_ends_before_its_last_moment() {
+    let marks = |from, to| {
+        let found = get(&format!("api/traces/0/events?from={from}&to={to}")).json();
+        found["marks"].as_array().expect("marks").len()
+    };
+    assert_eq!([marks(0, 200), marks(0, 201), marks(200, 201)], [0, 2, 2]);
+}
+
 #[test]
 fn what_is_under_the_pointer() {
     let at = get("api/traces/0/at?core=1&time=400").json();
