@@ -43,6 +43,7 @@ pub const LOOP_SET_REPLACED: Code = Code::new("E0602", "loop over a set that its
 pub const NOT_CONSTANT: Code = Code::new("E0603", "not a constant");
 pub const OUT_OF_RANGE: Code = Code::new("E0604", "value out of range");
 pub const TOO_MUCH_STATE: Code = Code::new("E0605", "too much state for the runtime");
+pub const TOO_MANY_CALLS: Code = Code::new("E0606", "too many calls");
 
 pub const UNUSED_PARAM: Code = Code::new("W0601", "unused parameter");
 pub const UNUSED_FUNCTION: Code = Code::new("W0602", "unreachable function");
@@ -88,6 +89,7 @@ pub const ALL: &[Code] = &[
     NOT_CONSTANT,
     OUT_OF_RANGE,
     TOO_MUCH_STATE,
+    TOO_MANY_CALLS,
     UNUSED_PARAM,
     UNUSED_FUNCTION,
     UNREACHABLE,

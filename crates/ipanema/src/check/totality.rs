@@ -1,14 +1,17 @@
 //! Checks that each handler terminates: no recursion, and no loop over a set that its body
 //! replaces. (Loops are finite by construction: they iterate only over sets and queues.)
 
-use crate::codes::{LOOP_SET_REPLACED, RECURSION};
+use crate::codes::{LOOP_SET_REPLACED, RECURSION, TOO_MANY_CALLS};
 use crate::diagnostic::Diagnostic;
 use crate::ir::visit::{Calls, Visitor, walk_block, walk_expr, walk_stmt};
 use crate::ir::{
     Event, Expr, ExprKind, FunctionId, Iteration, LocalId, Over, Policy, SetId, Stmt, StmtKind, Target,
 };
 
-/// All functions, callees before callers; `None` if there is recursion.
+/// Most calls of an event, counted where each is written out. The kernel's verifier and the provers follow all of them.
+const MOST_CALLS: usize = 4096;
+
+/// All functions, callees before callers; `None` if there is recursion, or too many calls.
 pub fn check(policy: &Policy, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<FunctionId>> {
     for function in &policy.functions {
         let mut loops = Loops { sets: Vec::new(), diagnostics };
@@ -28,7 +31,31 @@ pub fn check(policy: &Policy, diagnostics: &mut Vec<Diagnostic>) -> Option<Vec<F
             total = false;
         }
     }
-    total.then_some(search.order)
+    let order = total.then_some(search.order)?;
+    let found = too_many_calls(policy, &callees, &order);
+    total = found.is_none();
+    diagnostics.extend(found);
+    total.then_some(order)
+}
+
+/// The first function that makes more than [`MOST_CALLS`], if each call is replaced by the calls that it makes. Functions
+/// that call others twice, which call others twice, would else keep every later pass busy for ever.
+fn too_many_calls(policy: &Policy, callees: &[Vec<FunctionId>], order: &[FunctionId]) -> Option<Diagnostic> {
+    let mut calls = vec![0_usize; callees.len()];
+    for id in order {
+        let made = callees[id.index()].iter().map(|callee| calls[callee.index()].saturating_add(1));
+        calls[id.index()] = made.fold(0, usize::saturating_add);
+        if calls[id.index()] > MOST_CALLS {
+            let function = policy.function(*id);
+            let message = format!(
+                "`{}` makes more than {MOST_CALLS} calls, with those of what it calls",
+                function.name
+            );
+            let help = "store in a variable what is called more than once";
+            return Some(Diagnostic::error(TOO_MANY_CALLS, function.at.span, message).help(help));
+        }
+    }
+    None
 }
 
 fn calls(policy: &Policy, function: &crate::ir::Function) -> Vec<FunctionId> {

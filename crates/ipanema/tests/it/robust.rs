@@ -100,15 +100,21 @@ fn deep_nesting_is_handled() {
     }
 }
 
-/// Each of 60 functions calls the one before twice: a pass that follows each call would never end.
-#[test]
-fn a_chain_of_calls_costs_what_its_text_costs() {
+/// A policy in which each of `n` functions calls the one before twice.
+fn chain(n: usize) -> String {
     let mut text = "policy chain extends cfs {\n    int f0(thread t) { return 1; }\n".to_owned();
-    for n in 1..60 {
+    for n in 1..n {
         text += &format!("    int f{n}(thread t) {{ return f{0}(t) + f{0}(t); }}\n", n - 1);
     }
-    text += "    on tick (thread t) { if (f59(t) > 0) super; }\n}\n";
-    let compiled = crate::harness::compile_files(&[("chain", &text)], "chain").expect("it is sound");
-    let c = hearth_ipanema::emit::c(&compiled.ir);
+    text + &format!("    on tick (thread t) {{ if (f{}(t) > 0) super; }}\n}}\n", n - 1)
+}
+
+/// A pass that follows each call of a long chain would never end.
+#[test]
+fn calls_that_double_have_a_limit() {
+    let compiled = |n| crate::harness::compile_files(&[("chain", &chain(n))], "chain");
+    let c = hearth_ipanema::emit::c(&compiled(11).expect("it is sound").ir);
     assert!(c.len() < 100_000, "{} bytes", c.len());
+    let refused = compiled(60).expect_err("it has 2^60 calls").to_string();
+    assert!(refused.contains("E0606") && refused.contains("`f12` makes more than 4096 calls"), "{refused}");
 }

@@ -4,6 +4,7 @@ use super::term::{Terms, cases};
 use super::unit::Scope;
 use crate::whyml::{Why, conditional, either};
 use hearth_ipanema::ir::{Expr, FunctionId, LocalId, Stmt, StmtKind, Target};
+use std::collections::HashSet;
 
 impl Terms<'_, '_> {
     /// The value of a call. An argument without a term is `None`.
@@ -62,6 +63,7 @@ pub fn needs_program(terms_of: &hearth_ipanema::ir::Policy, e: &Expr) -> bool {
     use hearth_ipanema::ir::{Effect, ExprKind, Policy, SearchKind};
     struct Needs<'p> {
         policy: &'p Policy,
+        seen: HashSet<FunctionId>,
         found: bool,
     }
     impl Visitor for Needs<'_> {
@@ -79,10 +81,12 @@ pub fn needs_program(terms_of: &hearth_ipanema::ir::Policy, e: &Expr) -> bool {
             walk_expr(self, e);
         }
         fn call(&mut self, function: FunctionId, _args: &[Expr]) {
-            walk_block(self, &self.policy.function(function).body);
+            if self.seen.insert(function) {
+                walk_block(self, &self.policy.function(function).body);
+            }
         }
     }
-    let mut needs = Needs { policy: terms_of, found: false };
+    let mut needs = Needs { policy: terms_of, seen: HashSet::new(), found: false };
     needs.expr(e);
     needs.found
 }
