@@ -12,12 +12,16 @@ fn is_plain(c: char) -> bool {
         ' '..='~' => true,
         // A soft hyphen is invisible.
         '\u{ad}' => false,
-        // Signs of Latin-1; accents; punctuation without spaces, marks of direction and joiners; currencies, arrows,
+        // Signs of Latin-1; accents; marks of Hebrew, Arabic, Indic, Thai and Tibetan letters; punctuation without spaces, marks of direction and joiners; currencies, arrows,
         // mathematics, boxes, symbols; punctuation of East Asia; pictographs.
         '\u{a1}'..='\u{bf}'
         | '\u{d7}'
         | '\u{f7}'
         | '\u{300}'..='\u{36f}'
+        | '\u{591}'..='\u{5c7}'
+        | '\u{610}'..='\u{61a}'
+        | '\u{64b}'..='\u{65f}'
+        | '\u{900}'..='\u{fff}'
         | '\u{2010}'..='\u{2027}'
         | '\u{2030}'..='\u{205e}'
         | '\u{20a0}'..='\u{20bf}'

@@ -29,7 +29,7 @@ pub fn diagnostics(text: &str) -> Outcome {
     raw(text.as_bytes())
 }
 
-/// Prints bytes that are for another program.
+/// Prints bytes that are for another program: they stay as they are.
 pub fn raw(bytes: &[u8]) -> Outcome {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;
@@ -50,7 +50,7 @@ pub fn error_diagnostics(text: &str) {
 /// Prints one JSON document.
 pub fn json(value: &impl Serialize) -> Outcome {
     let json = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
-    text(&(json + "\n"))
+    raw((json + "\n").as_bytes())
 }
 
 /// Prints the JSON document if `json`, else the text.
@@ -84,7 +84,7 @@ pub fn file(path: &Path, content: &[u8]) -> Result<(), Failure> {
 pub fn file_or_text(path: Option<&Path>, content: &str) -> Outcome {
     match path {
         Some(path) => file(path, content.as_bytes()).map(|()| ExitCode::SUCCESS),
-        None => text(content),
+        None => raw(content.as_bytes()),
     }
 }
 

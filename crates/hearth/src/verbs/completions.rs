@@ -32,6 +32,6 @@ impl Args {
         // In memory first: the generator panics if the reader closes the pipe.
         let mut script = Vec::new();
         clap_complete::generate(shell, &mut definition(), "hearth", &mut script);
-        output::text(&String::from_utf8_lossy(&script))
+        output::raw(&script)
     }
 }

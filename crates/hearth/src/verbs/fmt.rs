@@ -30,7 +30,7 @@ impl Args {
             let text = output::read("the policy", if is_stdin { Path::new("/dev/stdin") } else { path })?;
             let formatted = format(path, &text)?;
             if is_stdin && !self.check {
-                output::text(&formatted)?;
+                output::raw(formatted.as_bytes())?;
             } else if formatted == text {
                 continue;
             }

@@ -46,7 +46,7 @@ impl Args {
         recording::check(&self.trace)?;
         let views = views(&self.trace)?;
         let Some(query) = self.query else {
-            return output::text(&views);
+            return output::raw(views.as_bytes());
         };
         let format = match (self.json, self.csv) {
             (true, _) => "json",

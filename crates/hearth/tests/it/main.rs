@@ -333,6 +333,27 @@ fn a_table_as_csv() {
     assert_eq!(many.status.code(), Some(2));
 }
 
+/// A process chooses its name. Tables, also as CSV, have no control characters of it; JSON has the name.
+#[test]
+fn names_do_not_control_the_terminal() {
+    let folder = folder();
+    let name = "\u{1b}[2J\u{9b}1m\u{2699}\u{fe0f}";
+    let workload = serde_json::json!({
+        "hearth_workload": 1, "name": "w", "origin": "test",
+        "threads": [{ "name": name, "ops": [{ "run": 1_000_000 }] }],
+    });
+    std::fs::write(folder.path().join("w.json"), workload.to_string()).unwrap();
+    let sim = ["sim", "-w", "./w.json", "-m", "xeon-5218", "-p", "cfs", "--runs", "1", "-o", "w.trace"];
+    printed(folder.path(), &sim);
+    let control = |c: char| c.is_control() && c != '\n';
+    for more in [&["--by=thread"][..], &["--wakers"], &["--by=thread", "--csv"]] {
+        let table = printed(folder.path(), &[&["report", "w.trace"], more].concat());
+        assert!(table.contains("[2J") && !table.contains(control), "{more:?}: {table:?}");
+    }
+    let threads = json(folder.path(), &["report", "w.trace", "--by=thread", "--json"]).to_string();
+    assert!(threads.contains(&serde_json::to_string(name).unwrap()), "{threads}");
+}
+
 #[test]
 fn a_picture_is_drawn() {
     let folder = two_traces();
@@ -489,6 +510,9 @@ fn a_dash_is_standard_input_or_output() {
     let formatted = printed_of(&["fmt", "-"], policy);
     assert_eq!(formatted.lines().count(), 3);
     assert_eq!(printed_of(&["fmt", "-"], &formatted), formatted);
+    // A file stays as it is, whatever a terminal would make of it.
+    let odd = "/// a \u{2699}\u{fe0f} b\u{200d}c \u{94d} \u{202e}\n".to_owned() + &formatted;
+    assert_eq!(printed_of(&["fmt", "-"], &odd), odd);
     assert!(printed_of(&["check", "-"], policy).contains("policy `p` is sound"));
     assert!(printed_of(&["build", "-"], policy).contains("SAAKM_POLICY(p,"));
 
