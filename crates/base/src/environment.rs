@@ -13,3 +13,11 @@ pub fn has_raised_rights() -> bool {
     // SAFETY: no preconditions.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
+
+/// The user and group who called this program through sudo.
+pub fn caller() -> Option<(u32, u32)> {
+    // SAFETY: no preconditions.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    let number = |name| variable(name)?.to_str()?.parse().ok();
+    is_root.then_some((number("SUDO_UID")?, number("SUDO_GID")?))
+}

@@ -1,12 +1,13 @@
 //! Folder of a trace while it is written: `NAME.partial`, renamed on commit.
 
 use super::{Error, meta, tables};
-use hearth_base::file;
+use hearth_base::{environment, file};
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
 pub const EVENTS: &str = "events";
@@ -23,7 +24,7 @@ pub struct Partial {
     path: PathBuf,
     partial: PathBuf,
     /// Holds the lock on the folder until it is dropped.
-    _lock: File,
+    lock: File,
     private: bool,
     worth_keeping: bool,
     committed: bool,
@@ -41,14 +42,7 @@ impl Partial {
         let lock = lock(&partial)?;
         let events = partial.join(EVENTS);
         fs::create_dir(&events).map_err(Error::io("create", &events))?;
-        Ok(Partial {
-            path: path.into(),
-            partial,
-            _lock: lock,
-            private,
-            worth_keeping: false,
-            committed: false,
-        })
+        Ok(Partial { path: path.into(), partial, lock, private, worth_keeping: false, committed: false })
     }
 
     /// Current path of the folder.
@@ -78,7 +72,10 @@ impl Partial {
         if keep_old {
             check_replaceable(&old)?;
         }
-        self.sync_tree(&self.partial, sync)?;
+        if self.private {
+            self.make_private().map_err(Error::io("close", &self.partial))?;
+        }
+        sync_tree(&self.partial, sync)?;
         let replaces = fs::symlink_metadata(&self.path).is_ok();
         let rename = |from: &Path, to: &Path| fs::rename(from, to).map_err(Error::io("rename", from));
         match replaces {
@@ -95,27 +92,31 @@ impl Partial {
         remove_left(&self.partial)
     }
 
-    /// Flushes a folder and its content to the disk: until the trace is complete, its files are written without that, so
-    /// that a recording is not disturbed.
-    fn sync_tree(&self, folder: &Path, sync: &mut dyn FnMut(&Path) -> io::Result<()>) -> Result<(), Error> {
-        for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
-            let entry = entry.map_err(Error::io("read", folder))?;
-            let path = entry.path();
-            if entry.file_type().map_err(Error::io("read", &path))?.is_dir() {
-                self.sync_tree(&path, sync)?;
-                continue;
+    /// Closes the trace to others, and gives it to the user who called sudo. The folder is named by its descriptor: in a
+    /// folder of that user, another one could stand under its name by now.
+    fn make_private(&self) -> io::Result<()> {
+        let owner = environment::caller();
+        let give = |path: &Path| owner.map_or(Ok(()), |(user, group)| chown(path, Some(user), Some(group)));
+        let here = PathBuf::from(format!("/proc/self/fd/{}", self.lock.as_raw_fd()));
+        let mut folders = vec![here];
+        for at in 0.. {
+            let Some(folder) = folders.get(at).cloned() else { break };
+            for entry in fs::read_dir(folder)? {
+                let entry = entry?;
+                if entry.file_type()?.is_dir() {
+                    folders.push(entry.path());
+                    continue;
+                }
+                fs::set_permissions(entry.path(), fs::Permissions::from_mode(0o600))?;
+                give(&entry.path())?;
             }
-            if self.private {
-                let mode = fs::Permissions::from_mode(0o600);
-                fs::set_permissions(&path, mode).map_err(Error::io("close", &path))?;
-            }
-            sync(&path).map_err(Error::io("flush", &path))?;
         }
-        if self.private {
-            let mode = fs::Permissions::from_mode(0o700);
-            fs::set_permissions(folder, mode).map_err(Error::io("close", folder))?;
+        // The outermost last: until then its new owner cannot enter it.
+        for folder in folders.iter().rev() {
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+            give(folder)?;
         }
-        sync(folder).map_err(Error::io("flush", folder))
+        Ok(())
     }
 }
 
@@ -125,6 +126,21 @@ impl Drop for Partial {
             let _ = fs::remove_dir_all(&self.partial); // `drop` cannot report errors
         }
     }
+}
+
+/// Flushes a folder and its content to the disk: until the trace is complete, its files are written without that, so
+/// that a recording is not disturbed.
+fn sync_tree(folder: &Path, sync: &mut dyn FnMut(&Path) -> io::Result<()>) -> Result<(), Error> {
+    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
+        let entry = entry.map_err(Error::io("read", folder))?;
+        let path = entry.path();
+        if entry.file_type().map_err(Error::io("read", &path))?.is_dir() {
+            sync_tree(&path, sync)?;
+            continue;
+        }
+        sync(&path).map_err(Error::io("flush", &path))?;
+    }
+    sync(folder).map_err(Error::io("flush", folder))
 }
 
 fn lock(folder: &Path) -> Result<File, Error> {
