@@ -1,5 +1,6 @@
 //! Transitions, steals, and the watched changes of sets, claims and timers.
 
+use super::names;
 use super::program::Program;
 use super::unit::Scope;
 use super::watch::Watch;
@@ -86,7 +87,7 @@ impl<'p> Program<'_, 'p> {
 
     /// An effect as an expression.
     pub fn effect(&self, scope: &Scope<'p>, effect: &Effect) -> Why {
-        let set = |verb: &str, id: &SetId| format!("{verb}_{}", self.unit.policy.sets[id.index()].name);
+        let set = |verb: &str, id: &SetId| names::named(verb, &self.unit.policy.sets[id.index()].name);
         match (effect, self.watch) {
             (Effect::Add { set: id, core }, Watch::Sets) => app!(set("add_to", id), self.expr(scope, core)),
             (Effect::Remove { set: id, core }, Watch::Sets) => {
@@ -107,20 +108,20 @@ impl<'p> Program<'_, 'p> {
             (ExprKind::In { core, set }, Watch::Sets) => match (&set.kind, core.ty.optional) {
                 (ExprKind::Set(id), false) => {
                     let name = &self.unit.policy.sets[id.index()].name;
-                    Some(app!(format!("is_in_{name}"), self.expr(scope, core)))
+                    Some(app!(names::named("is_in", name), self.expr(scope, core)))
                 }
                 _ => None,
             },
             (ExprKind::Thread { attribute, thread }, Watch::Timer)
                 if self.unit.timed.borrow().contains(attribute) && self.is_own(scope, thread) =>
             {
-                Some(deref(&format!("own_{}", self.unit.policy.thread[attribute.index()].name)))
+                Some(deref(&names::own(&self.unit.policy.thread[attribute.index()].name)))
             }
             (ExprKind::ThreadField { field: ThreadField::Core, .. }, Watch::Claims) => Some(Why::Any("int")),
             (ExprKind::Param(id), _) => {
                 let param = &self.unit.policy.params[id.index()];
                 let relation = if param.ty.base == BaseType::Bool { "<->" } else { "=" };
-                let value = Why::from("result").infix(relation, format!("param_{}", param.name));
+                let value = Why::from("result").infix(relation, names::param(&param.name));
                 Some(self.read("", param.ty, value, |value| value))
             }
             _ => None,

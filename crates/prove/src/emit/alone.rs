@@ -4,7 +4,8 @@
 use super::header::declarations;
 use super::program::Program;
 use super::theorems::{named, words};
-use super::unit::{Scope, Unit, attribute_name, why_type};
+use super::names;
+use super::unit::{Scope, Unit, why_type};
 use super::watch::Watch;
 use crate::whyml::{self, Decl, Step, Why, app, assign, deref, forall, forall_by, not, old, params, printed};
 use hearth_ipanema::ir::effects::{Access, Effects};
@@ -71,7 +72,7 @@ impl Assigned {
             Owner::Thread => Some(("t", "thread")),
             Owner::Core => Some(("c", "int")),
         };
-        Assigned { name: attribute_name(owner, &attribute.name), ty: why_type(attribute.ty), of }
+        Assigned { name: names::attribute(owner, &attribute.name), ty: why_type(attribute.ty), of }
     }
 
     /// The value at a time, of an owner.

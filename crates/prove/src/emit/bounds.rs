@@ -5,7 +5,8 @@
 
 use super::Theory;
 use super::term::Terms;
-use super::unit::{Scope, Unit, attribute_name, why_type};
+use super::names;
+use super::unit::{Scope, Unit, why_type};
 use crate::obligation::{Id, Property};
 use crate::whyml::{Decl, Why, forall};
 use hearth_ipanema::ir::effects::{assigned, is_pure};
@@ -20,7 +21,7 @@ const MOST: i64 = 0x10_0000_0000;
 pub fn names(unit: &Unit) -> Vec<String> {
     let sums = unit.sums.borrow();
     let summed = |name: &str| {
-        let function = attribute_name(Owner::Thread, name);
+        let function = names::attribute(Owner::Thread, name);
         let mut reads = |part: &Why| matches!(part, Why::App(name, _) if *name == function);
         sums.iter().any(|sum| sum.weight.any(&mut reads))
     };
@@ -39,9 +40,9 @@ pub fn emit(unit: &Unit, theory: &mut Theory) -> Vec<Id> {
             walk_block(&mut find, &function.body);
             for value in &find.values {
                 // A function and the one that it overrides have the same name.
-                let base = format!("Bounds_{name}_{}", function.name.replace('.', "_"));
-                let same = theory.modules.iter().filter(|module| module.name.starts_with(&base)).count();
-                let module = format!("{base}_{same}");
+                let base = names::within("Bounds", &name, &function.name);
+                let same = theory.modules.iter().filter(|module| module.name.starts_with(&format!("{base}'"))).count();
+                let module = format!("{base}'{same}");
                 obligations.push(assignment(unit, theory, &name, function, &module, value));
             }
         }

@@ -2,7 +2,8 @@
 
 use super::bounds;
 use super::theorems::Declaration;
-use super::unit::{Sum, Unit, attribute_name, why_type};
+use super::names;
+use super::unit::{Sum, Unit, why_type};
 use crate::whyml::{Decl, Why, app, forall, forall_by, params};
 use hearth_ipanema::ir::{Attribute, BaseType, Owner, Param, Type};
 
@@ -52,11 +53,11 @@ pub fn declarations(unit: &Unit) -> Vec<Declaration> {
 }
 
 fn param(param: &Param) -> Declaration {
-    let name = format!("param_{}", param.name);
+    let name = names::param(&param.name);
     let mut parts = vec![Decl::Function(name.clone(), Vec::new(), why_type(param.ty))];
     if param.ty.base != BaseType::Bool {
         let bounds = Why::from(param.min).infix("<=", Why::from(&name).infix("<=", param.max));
-        parts.push(Decl::Axiom(format!("{name}_bounds"), bounds));
+        parts.push(Decl::Axiom(format!("bounds_{name}"), bounds));
     }
     Declaration::new(name, parts)
 }
@@ -72,7 +73,7 @@ fn sum(number: usize, sum: &Sum) -> Declaration {
 
 /// `bounded`: as `bounds` says of a thread's attribute that a sum adds up.
 fn attribute(owner: Owner, attribute: &Attribute, bounded: bool) -> Declaration {
-    let name = attribute_name(owner, &attribute.name);
+    let name = names::attribute(owner, &attribute.name);
     let of: &[(&str, &str)] = match owner {
         Owner::Global => &[("w", "world")],
         Owner::Thread => &[("w", "world"), ("t", "thread")],
@@ -83,12 +84,12 @@ fn attribute(owner: Owner, attribute: &Attribute, bounded: bool) -> Declaration 
     let all = |formula| forall(&variables.join(" "), formula);
     let mut parts = vec![Decl::Function(name.clone(), params(of), why_type(attribute.ty))];
     if let Some(valid) = validity(attribute.ty) {
-        parts.push(Decl::Axiom(format!("{name}_is"), all(app!(valid, &value))));
+        parts.push(Decl::Axiom(format!("is_{name}"), all(app!(valid, &value))));
     }
     if owner == Owner::Thread && bounded {
         parts.push(Decl::Comment("By the obligations of its assignments."));
         let bounds = Why::from(1).infix("<=", value.infix("<=", "most_weight"));
-        parts.push(Decl::Axiom(format!("{name}_bounds"), all(bounds)));
+        parts.push(Decl::Axiom(format!("bounds_{name}"), all(bounds)));
     }
     Declaration::new(name, parts)
 }

@@ -15,6 +15,7 @@ mod events;
 mod header;
 mod inline;
 mod livelock;
+mod names;
 mod order;
 mod program;
 mod recovery;

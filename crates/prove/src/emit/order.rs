@@ -8,7 +8,8 @@ use super::events::nowhere;
 use super::running::{
     self, Goal, RUNS, is_of_own_thread, is_restarted_by_its_own, mentions, ran_since, within, writers,
 };
-use super::unit::{Scope, Unit, attribute_name};
+use super::names;
+use super::unit::{Scope, Unit};
 use crate::obligation::{Claim, Id, Property};
 use crate::whyml::{Decl, Program, Why, app, deref, forall, old, params};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
@@ -30,7 +31,7 @@ struct Key {
 pub fn emit(unit: &Unit, theory: &mut Theory, id: AttributeId) -> Vec<Id> {
     let policy = unit.policy;
     let name = policy.thread[id.index()].name.clone();
-    let term = attribute_name(Owner::Thread, &name);
+    let term = names::attribute(Owner::Thread, &name);
     let key = Key { term, charged: charged(policy, id), homes: homes(policy), name };
     let what = format!("only the thread's own events change `{}`", key.name);
     let own = writers(policy, id).into_iter().all(|event| is_of_own_thread(policy, event, id));
@@ -54,7 +55,7 @@ fn homes(policy: &Policy) -> Vec<String> {
         ty.base == BaseType::Core && ty.optional && writers(policy, *id) == [Event::Enqueue]
     };
     let ids = (0..policy.thread.len()).map(|i| AttributeId(i as u32)).filter(is_home);
-    ids.map(|id| attribute_name(Owner::Thread, &policy.thread[id.index()].name)).collect()
+    ids.map(|id| names::attribute(Owner::Thread, &policy.thread[id.index()].name)).collect()
 }
 
 /// The attribute in `t.runtime - t.attribute` where a running thread's events change the key.
@@ -105,7 +106,7 @@ fn entered(unit: &Unit, theory: &mut Theory, enqueue: &Function, key: &Key) -> I
         body: Some(super::events::returning(body)),
         ..Default::default()
     });
-    let module = format!("Waiting_enqueue_{}", key.name);
+    let module = names::named("Waiting_enqueue", &key.name);
     theory.module(&module, &[Decl::Text("use Present"), Decl::Blank, enters]);
     let what = format!("a thread that returns to its core keeps its `{}`, or gets a larger one", key.name);
     let claim = Claim::Goal { module, goal: "enters'vc".into() };
@@ -115,7 +116,7 @@ fn entered(unit: &Unit, theory: &mut Theory, enqueue: &Function, key: &Key) -> I
 /// Precondition of a handler that also charges the thread which runs on the core: `is_restarted_by_its_own` and the limit
 /// of a turn (`proofs/waiting.mlw`) hold for each thread.
 fn any_turn(unit: &Unit, charged: AttributeId, program: &Why) -> Vec<Why> {
-    let charged = attribute_name(Owner::Thread, &unit.policy.thread[charged.index()].name);
+    let charged = names::attribute(Owner::Thread, &unit.policy.thread[charged.index()].name);
     if !mentions(program, &charged) {
         return Vec::new();
     }
@@ -134,7 +135,7 @@ fn ran(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function, key: 
         theory.not_modelled(Property::Waiting, event.name(), &what, &handler.at, construct);
         return Id::new(event.name(), &what);
     };
-    let charged_of = attribute_name(Owner::Thread, &unit.policy.thread[charged.index()].name);
+    let charged_of = names::attribute(Owner::Thread, &unit.policy.thread[charged.index()].name);
     let [now, before] = [deref("present"), old(deref("present"))];
     let [key_now, key_before] = [&now, &before].map(|time| app!(key.term, time, OWN));
     let [charged_now, charged_before] = [&now, &before].map(|time| app!(charged_of, time, OWN));

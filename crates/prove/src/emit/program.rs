@@ -6,6 +6,7 @@
 
 use super::events::CONSISTENT;
 use super::inline::needs_program;
+use super::names;
 use super::term::{Hoisted, Terms, cases, some};
 use super::unit::{Scope, Unit, why_type};
 use super::watch::{Watch, tells_affinity};
@@ -208,7 +209,7 @@ impl<'u, 'p> Program<'u, 'p> {
                 if self.watch == Watch::Timer && self.unit.timed.borrow().contains(attribute) =>
             {
                 let attribute = &self.unit.policy.thread[attribute.index()];
-                let written = assign(&format!("own_{}", attribute.name), self.expr(scope, value));
+                let written = assign(&names::own(&attribute.name), self.expr(scope, value));
                 Some(Step::Do(match self.is_own(scope, thread) {
                     true => written,
                     false => conditional(Why::Any("bool"), written, unit()),
@@ -216,7 +217,7 @@ impl<'u, 'p> Program<'u, 'p> {
             }
             Target::Set(id) if self.watch == Watch::Sets => {
                 let name = &self.unit.policy.sets[id.index()].name;
-                Some(Step::Do(app!(format!("assign_{name}"), self.expr(scope, value))))
+                Some(Step::Do(app!(names::named("assign", name), self.expr(scope, value))))
             }
             _ if self.watch == Watch::Alone && self.is_read(target) => Some(self.set(scope, target, value)),
             // Nothing reads it, or every read gives an arbitrary value.

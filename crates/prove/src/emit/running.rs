@@ -3,7 +3,8 @@
 use super::Theory;
 use super::actions::OWN;
 use super::alone;
-use super::unit::{Unit, attribute_name};
+use super::names;
+use super::unit::{Unit};
 use crate::obligation::{Claim, Id, Property};
 use crate::whyml::{self, Decl, Program, Why, app, deref, forall, params};
 use hearth_ipanema::ir::effects::{Access, Whose};
@@ -40,7 +41,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory, goal: &Goal) -> Id {
         Why::Text(current),
     ];
     if let Some(start) = goal.starts {
-        let start = attribute_name(Owner::Thread, &unit.policy.thread[start.index()].name);
+        let start = names::attribute(Owner::Thread, &unit.policy.thread[start.index()].name);
         let [start, ran] = [&*start, "runtime"].map(|of| app!(of, deref("present"), OWN));
         requires.push(Why::from(0).infix("<=", start.clone().infix("<=", &ran)));
         requires.push(ran.infix("-", start).infix("<=", "most_turn"));
@@ -69,7 +70,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory, goal: &Goal) -> Id {
         body: Some(body),
         ..Default::default()
     });
-    let module = format!("Waiting_{}_{}", goal.event.name(), goal.name);
+    let module = names::named(&format!("Waiting_{}", goal.event.name()), goal.name);
     theory.module(&module, &[Decl::Text("use Present"), Decl::Blank, runs]);
     let claim = Claim::Goal { module, goal: "runs'vc".into() };
     theory.add(Property::Waiting, goal.event.name(), goal.what, &goal.handler.at, claim, Vec::new())
@@ -79,7 +80,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory, goal: &Goal) -> Id {
 pub fn within(unit: &Unit, program: &Why) -> Vec<Why> {
     let are_times = |owner: Owner, of: &'static str| {
         let times = unit.policy.attributes(owner).iter().filter(|a| a.ty.base == BaseType::Time);
-        let used = times.map(move |a| attribute_name(owner, &a.name)).filter(|name| mentions(program, name));
+        let used = times.map(move |a| names::attribute(owner, &a.name)).filter(|name| mentions(program, name));
         used.map(move |name| forall(&format!("x: {of}"), app!("is_time", app!(name, deref("present"), "x"))))
     };
     let limits = [

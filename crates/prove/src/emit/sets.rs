@@ -9,6 +9,7 @@ use super::Theory;
 use super::actions::OWN;
 use super::alone::LABEL;
 use super::events::{bound, handler_program};
+use super::names;
 use super::program::Program;
 use super::term::combined;
 use super::unit::Unit;
@@ -99,7 +100,7 @@ fn parameters(handler: &Function) -> Params {
 }
 
 fn names(unit: &Unit) -> Vec<String> {
-    unit.policy.sets.iter().map(|set| format!("set_{}", set.name)).collect()
+    unit.policy.sets.iter().map(|set| names::set(&set.name)).collect()
 }
 
 /// A predicate of all sets and of `more`.
@@ -163,7 +164,7 @@ fn operations(unit: &Unit, set: &CoreSet, name: &str) -> Vec<whyml::Program> {
     let is_broken = || of_sets(unit, "broken", deref, &["c".into()]);
     let was_broken = of_sets(unit, "broken", |name| old(deref(name)), &["c".into()]);
     let atomic = |verb: &str, of: &[(&str, &'static str)], result, also: &[&str], ensures| whyml::Program {
-        name: format!("{verb}_{}", set.name),
+        name: names::named(verb, &set.name),
         params: params(of),
         result,
         writes: also.iter().map(|name| (*name).to_owned()).chain(["ours".into()]).collect(),
@@ -205,17 +206,17 @@ fn operations(unit: &Unit, set: &CoreSet, name: &str) -> Vec<whyml::Program> {
         let open = vec![forall("d", open), app!("mem", "c", ours()).implies(is_broken())];
         event(verb, core, "bool", [open, ensures].concat(), call)
     };
-    let change_to = |add: &str| app!(format!("change_{}", set.name), "c", add);
+    let change_to = |add: &str| app!(names::named("change", &set.name), "c", add);
     let same = forall("d", app!("mem", "d", ours()).implies(app!("mem", "d", ours_before())));
     let seen = vec![Why::from("result").infix("<->", contains.clone()), same];
     vec![
         atomic("change", &[("c", "int"), ("add", "bool")], "bool", &[name], change),
         atomic("see", core, "bool", &[], see),
         atomic("overwrite", cores, "unit", &[name], overwrite),
-        event("assign", cores, "unit", vec![cores_are], app!(format!("overwrite_{}", set.name), "cores")),
+        event("assign", cores, "unit", vec![cores_are], app!(names::named("overwrite", &set.name), "cores")),
         of_core("add_to", Vec::new(), change_to("true")),
         of_core("remove_from", vec![not(contains)], change_to("false")),
-        of_core("is_in", seen, app!(format!("see_{}", set.name), "c")),
+        of_core("is_in", seen, app!(names::named("see", &set.name), "c")),
     ]
 }
 
@@ -229,7 +230,7 @@ fn formula(unit: &Unit, e: &Expr) -> Option<Why> {
 
 fn member(unit: &Unit, set: &Expr) -> Option<Why> {
     match &set.kind {
-        ExprKind::Set(id) => Some(app!("mem", "c", format!("set_{}", unit.policy.sets[id.index()].name))),
+        ExprKind::Set(id) => Some(app!("mem", "c", names::set(&unit.policy.sets[id.index()].name))),
         ExprKind::SetOp { op, left, right } => Some(combined(*op, member(unit, left)?, member(unit, right)?)),
         _ => None,
     }

@@ -4,6 +4,7 @@
 use super::Theory;
 use super::actions::OWN;
 use super::contract::CONTRACT;
+use super::names;
 use super::term::Terms;
 use super::unit::{Scope, Unit};
 use crate::obligation::{Claim, Id, Property};
@@ -36,7 +37,7 @@ clone export steal.Phases with
     rule r dst src t -> allowed t dst";
 
 pub fn module_name(steal: &str) -> String {
-    format!("Steal_{steal}")
+    names::named("Steal", steal)
 }
 
 /// Registers the sums over queues that a steal's phases contain.
@@ -134,7 +135,7 @@ fn moves(unit: &Unit, theory: &mut Theory, steal: &Steal) {
         Why::Text("match result with Just c -> c = dst | Nothing -> false end"),
         program.body(&scope),
     );
-    let module = format!("Move_{}", steal.name);
+    let module = names::named("Move", &steal.name);
     theory.module(&module, &[moves]);
     theory.goal(Property::Conservation, &steal.name, TO_THE_THIEF, &function.at, &module, "moves'vc");
 }

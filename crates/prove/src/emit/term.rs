@@ -4,6 +4,7 @@
 //! model does not describe (clocks, attributes, loops in conditions) is an arbitrary value of that place.
 
 use super::actions::OWN;
+use super::names;
 use super::unit::{Scope, Sum, Unit, why_type};
 use crate::whyml::{Why, app, conditional, deref, either, exists, forall, not};
 use hearth_ipanema::ir::visit::{Visitor, walk_expr};
@@ -110,7 +111,7 @@ impl<'u, 'p> Terms<'u, 'p> {
             E::None => cases(e.ty).1.into(),
             E::Some(inner) => some(e.ty, self.expr(scope, inner)),
             E::Local(id) => scope.value(*id).unwrap_or_else(|| self.unknown(e.ty)),
-            E::Param(id) => format!("param_{}", self.unit.policy.params[id.index()].name).into(),
+            E::Param(id) => names::param(&self.unit.policy.params[id.index()].name).into(),
             E::Global(id) => app!(self.unit.attribute(Owner::Global, *id), self.now()),
             E::Thread { attribute, thread } => {
                 let thread = self.expr(scope, thread);

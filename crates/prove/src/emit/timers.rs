@@ -3,6 +3,7 @@
 use super::Theory;
 use super::events::{THREAD_EVENT, bound, caught, placement_requires};
 use super::header::validity;
+use super::names;
 use super::program::Program;
 use super::unit::{Unit, why_type};
 use super::users::{User, users};
@@ -70,7 +71,7 @@ fn moves_later(unit: &Unit, body: Why) -> Vec<Decl> {
     let mut requires = placement_requires();
     let mut declarations = vec![Decl::Text("val armed : ref bool")];
     for attribute in unit.timed.borrow().iter().map(|id| &unit.policy.thread[id.index()]) {
-        let name = format!("own_{}", attribute.name);
+        let name = names::own(&attribute.name);
         declarations.push(Decl::Reference(name.clone(), why_type(attribute.ty)));
         requires.extend(validity(attribute.ty).map(|valid| app!(valid, deref(&name))));
     }

@@ -6,9 +6,10 @@
 use super::Theory;
 use super::actions::OWN;
 use super::events::{PICKS, nowhere};
+use super::names;
 use super::order;
 use super::running::{self, Goal, is_restarted_by_its_own, ran_since};
-use super::unit::{Unit, attribute_name};
+use super::unit::{Unit};
 use crate::obligation::{Id, Property};
 use crate::whyml::{Why, app, deref, old};
 use hearth_base::constants::TICK_NS;
@@ -134,10 +135,10 @@ fn turn(unit: &Unit, theory: &mut Theory) -> Vec<Id> {
     };
     let mut rests_on = Vec::new();
     if let Some(Since { start, params }) = since(policy, handler) {
-        let start_of = attribute_name(Owner::Thread, &policy.thread[start.index()].name);
+        let start_of = names::attribute(Owner::Thread, &policy.thread[start.index()].name);
         let params = params.iter().map(|id| &policy.params[id.index()]);
         let times = params.filter(|param| param.ty.base == BaseType::Time);
-        let turn = times.map(|param| Why::from(format!("param_{}", param.name))).chain([Why::from(TICK)]);
+        let turn = times.map(|param| Why::from(names::param(&param.name))).chain([Why::from(TICK)]);
         let turn = turn.reduce(|sum, time| sum.infix("+", time)).unwrap_or(TICK.into());
         let [now, before] = [deref("present"), old(deref("present"))].map(|time| app!(start_of, time, OWN));
         let ran = app!("runtime", deref("present"), OWN).infix("-", &now);

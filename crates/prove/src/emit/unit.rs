@@ -1,5 +1,6 @@
 //! State shared by the emitter's passes: the policy, and generators of unique names and numbers.
 
+use super::names;
 use crate::whyml::Why;
 use hearth_ipanema::ir::{AttributeId, BaseType, Expr, Function, LocalId, Owner, Policy, Type};
 use std::cell::{Cell, RefCell};
@@ -49,7 +50,7 @@ impl<'p> Unit<'p> {
 
     /// A unique name.
     pub fn fresh(&self, name: &str) -> String {
-        numbered(name, self.next_name.replace(self.next_name.get() + 1))
+        names::numbered(name, self.next_name.replace(self.next_name.get() + 1))
     }
 
     /// Restarts names and places, for a new module.
@@ -59,29 +60,7 @@ impl<'p> Unit<'p> {
     }
 
     pub fn attribute(&self, owner: Owner, id: AttributeId) -> String {
-        attribute_name(owner, &self.policy.attribute(owner, id).name)
-    }
-}
-
-/// A name with a number. An underscore keeps it apart from attributes, which begin with their owner: a local `thread_a`
-/// would be `thread_a_3`, as attribute `a_3` of a thread is.
-fn numbered(name: &str, n: u32) -> String {
-    let name = name.to_lowercase();
-    let mark = if OWNERS.iter().any(|owner| name.starts_with(owner_prefix(*owner))) { "_" } else { "" };
-    format!("{mark}{name}_{n}")
-}
-
-pub fn attribute_name(owner: Owner, name: &str) -> String {
-    format!("{}{name}", owner_prefix(owner))
-}
-
-const OWNERS: [Owner; 3] = [Owner::Global, Owner::Thread, Owner::Core];
-
-fn owner_prefix(owner: Owner) -> &'static str {
-    match owner {
-        Owner::Global => "global_",
-        Owner::Thread => "thread_",
-        Owner::Core => "core_",
+        names::attribute(owner, &self.policy.attribute(owner, id).name)
     }
 }
 
@@ -120,19 +99,5 @@ impl<'p> Scope<'p> {
     /// The expression that reads a variable; `None` if its value is unknown.
     pub fn value(&self, local: LocalId) -> Option<Why> {
         self.values.get(&local).cloned()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{OWNERS, attribute_name, numbered};
-
-    #[test]
-    fn no_numbered_name_is_an_attribute() {
-        for owner in OWNERS {
-            let attribute = attribute_name(owner, "a_3");
-            assert_ne!(numbered(attribute.trim_end_matches("_3"), 3), attribute);
-        }
-        assert_eq!(numbered("Best", 3), "best_3");
     }
 }

@@ -3,5 +3,6 @@
 mod code;
 mod common;
 mod golden;
+mod names;
 mod policies;
 mod theory;
