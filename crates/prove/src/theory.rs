@@ -1,7 +1,7 @@
 //! The hand-written theory in `proofs/`.
 
 /// Names and texts of the files.
-pub const FILES: [(&str, &str); 8] = [
+pub const FILES: [(&str, &str); 9] = [
     ("cores.mlw", include_str!("../../../proofs/cores.mlw")),
     ("events.mlw", include_str!("../../../proofs/events.mlw")),
     ("steal.mlw", include_str!("../../../proofs/steal.mlw")),
@@ -10,4 +10,5 @@ pub const FILES: [(&str, &str); 8] = [
     ("progress.mlw", include_str!("../../../proofs/progress.mlw")),
     ("alone.mlw", include_str!("../../../proofs/alone.mlw")),
     ("waiting.mlw", include_str!("../../../proofs/waiting.mlw")),
+    ("closing.mlw", include_str!("../../../proofs/closing.mlw")),
 ];

@@ -61,6 +61,8 @@ pub enum Decl {
     Comment(&'static str),
     /// A constant, or with parameters a function.
     Function(String, Params, &'static str),
+    /// The same with its value.
+    Define(String, Params, &'static str, Why),
     /// A variable, and the type of its value.
     Reference(String, &'static str),
     Predicate(String, Params, Why),
@@ -527,6 +529,10 @@ impl Printer {
             Decl::Function(name, params, ty) => {
                 let keyword = if params.is_empty() { "constant" } else { "function" };
                 self.text += &format!("{keyword} {name}{} : {ty}", listed(params));
+            }
+            Decl::Define(name, params, ty, value) => {
+                let keyword = if params.is_empty() { "constant" } else { "function" };
+                self.defined(&format!("{keyword} {name}{} : {ty} =", listed(params)), value, "");
             }
             Decl::Reference(name, ty) => self.text += &format!("val {name} : ref {ty}"),
             Decl::Predicate(name, params, body) => {

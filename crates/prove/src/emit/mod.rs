@@ -117,6 +117,22 @@ impl Theory {
         self.add(property, about, what, at, Claim::Follows { theorem: theorem.into() }, rests_on)
     }
 
+    /// The last step: a module that clones one of `proofs/closing.mlw`, so that its axioms become goals. All of them must be
+    /// proved.
+    fn closes(
+        &mut self,
+        about: &str,
+        what: &str,
+        at: &Place,
+        module: &str,
+        declarations: &[Decl],
+        rests_on: Vec<Id>,
+    ) {
+        self.module(module, declarations);
+        let claim = Claim::Goal { module: module.into(), goal: String::new() };
+        self.add(Property::Waiting, about, what, at, claim, rests_on);
+    }
+
     fn not_modelled(&mut self, property: Property, about: &str, what: &str, at: &Place, construct: &str) {
         self.add(property, about, what, at, Claim::NotModelled { construct: construct.into() }, Vec::new());
     }

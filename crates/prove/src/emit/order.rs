@@ -5,10 +5,10 @@ use super::Theory;
 use super::actions::OWN;
 use super::alone;
 use super::events::nowhere;
-use super::running::{
-    self, Goal, RUNS, is_of_own_thread, is_restarted_by_its_own, mentions, ran_since, within, writers,
-};
 use super::names;
+use super::running::{
+    self, Goal, MOST, RUNS, is_of_own_thread, is_restarted_by_its_own, mentions, ran_since, within, writers,
+};
 use super::unit::{Scope, Unit};
 use crate::obligation::{Claim, Id, Property};
 use crate::whyml::{Decl, Program, Why, app, deref, forall, old, params};
@@ -21,18 +21,95 @@ struct Key {
     /// Its name in the policy, and in WhyML.
     name: String,
     term: String,
-    /// The runtime when the thread was last charged.
+    /// The runtime when the thread was last charged, and its term.
     charged: Option<AttributeId>,
+    charged_term: String,
     /// The terms of the cores where the thread became ready last: only `enqueue` assigns to them.
     homes: Vec<String>,
 }
 
-/// Emits the obligations of a queue, and returns them.
-pub fn emit(unit: &Unit, theory: &mut Theory, id: AttributeId) -> Vec<Id> {
+/// A formula about a thread at two times.
+struct Times {
+    before: Why,
+    after: Why,
+    thread: &'static str,
+}
+
+impl Times {
+    /// Those of a handler of the event's own thread.
+    fn of_handler() -> Self {
+        Times { before: old(deref("present")), after: deref("present"), thread: OWN }
+    }
+
+    /// The arguments of a predicate.
+    fn of_predicate() -> Self {
+        Times { before: "a".into(), after: "b".into(), thread: "t" }
+    }
+
+    fn both(&self, of: &str) -> [Why; 2] {
+        [&self.before, &self.after].map(|time| app!(of, time, self.thread))
+    }
+}
+
+impl Key {
+    /// The thread's key is of this core.
+    fn at_home(&self, time: &Why, thread: &str, core: &Why) -> Vec<Why> {
+        let home = |home: &String| app!(home, time, thread).equals(app!("Just", core));
+        self.homes.iter().map(home).collect()
+    }
+
+    fn when_at_home(&self, times: &Times, core: &Why, formula: Why) -> Why {
+        match self.homes.is_empty() {
+            true => formula,
+            false => Why::all(self.at_home(&times.before, times.thread, core)).implies(formula),
+        }
+    }
+
+    /// What `enqueue` does: afterwards the key is of this core; it is not less if it was before.
+    fn entered(&self, times: &Times, core: &Why) -> Why {
+        let [before, after] = times.both(&self.term);
+        let keeps = self.when_at_home(times, core, after.infix(">=", before));
+        Why::all(self.at_home(&times.after, times.thread, core).into_iter().chain([keeps]))
+    }
+
+    /// What an event of the running thread does: it adds what the thread ran since its last charge.
+    fn charged(&self, times: &Times) -> Why {
+        let [before, after] = times.both(&self.term);
+        let [_, charged] = times.both(&self.charged_term);
+        Why::all([
+            after.clone().infix(">=", &before),
+            charged.equals(app!("runtime", &times.after, times.thread)),
+            self.long(times).implies(after.infix(">=", before.infix("+", 1))),
+        ])
+    }
+
+    /// The thread ran long enough that it counts.
+    fn long(&self, times: &Times) -> Why {
+        self.ran(times).infix(">=", "least_turn")
+    }
+
+    /// What the thread ran since its last charge.
+    fn ran(&self, times: &Times) -> Why {
+        let [charged, _] = times.both(&self.charged_term);
+        app!("runtime", &times.after, times.thread).infix("-", charged)
+    }
+
+    /// No time grows by more than this: they stay below the limit of `proofs/waiting.mlw` for as long as that says.
+    fn grows(&self, times: &Times, ran: Why) -> Why {
+        let [_, after] = times.both(&self.term);
+        after.infix("<=", Why::from(MOST.0).infix("+", app!("most_step", ran)))
+    }
+}
+
+/// Emits the obligations of a queue. Returns them, and the declarations of its last step; `None` without a charge.
+pub fn emit(unit: &Unit, theory: &mut Theory, id: AttributeId) -> (Vec<Id>, Option<Vec<Decl>>) {
     let policy = unit.policy;
     let name = policy.thread[id.index()].name.clone();
     let term = names::attribute(Owner::Thread, &name);
-    let key = Key { term, charged: charged(policy, id), homes: homes(policy), name };
+    let charged = charged(policy, id);
+    let charged_term =
+        charged.map(|id| names::attribute(Owner::Thread, &policy.thread[id.index()].name)).unwrap_or_default();
+    let key = Key { term, charged, charged_term, homes: homes(policy), name };
     let what = format!("only the thread's own events change `{}`", key.name);
     let own = writers(policy, id).into_iter().all(|event| is_of_own_thread(policy, event, id));
     theory.decided(Property::Waiting, &key.name, &what, &nowhere(unit), "effects of all handlers", own);
@@ -46,13 +123,67 @@ pub fn emit(unit: &Unit, theory: &mut Theory, id: AttributeId) -> Vec<Id> {
             rests_on.push(ran(unit, theory, event, handler, &key));
         }
     }
-    rests_on
+    let closing = key.charged.map(|_| closing(policy, &key));
+    (rests_on, closing)
 }
 
+const CLONE: &str = "\
+clone closing.Queue with function key = key, predicate is_home = is_home,
+    predicate ran = ran, predicate entered = entered, goal turn_adds, goal comes_back";
+
+const AT: [(&str, &str); 3] = [("w", "world"), ("t", "thread"), ("c", "int")];
+const BETWEEN: [(&str, &str); 4] = [("a", "world"), ("b", "world"), ("t", "thread"), ("c", "int")];
+
+/// What the handlers have been proved to do, as premises of the theorem about the queue.
+fn closing(policy: &Policy, key: &Key) -> Vec<Decl> {
+    let times = Times::of_predicate();
+    let all = |formulas: Vec<Why>| if formulas.is_empty() { "true".into() } else { Why::all(formulas) };
+    let kept = key.homes.iter().map(|home| {
+        let [before, after] = times.both(home);
+        after.equals(before)
+    });
+    let ran = Why::all([key.charged(&times), key.long(&times)].into_iter().chain(kept));
+    let entered = match policy.handler(Event::Enqueue) {
+        Some(_) => key.entered(&times, &"c".into()),
+        None => {
+            let [before, after] = times.both(&key.term);
+            after.equals(before)
+        }
+    };
+    vec![
+        Decl::Text("use waiting.Limits"),
+        Decl::Blank,
+        Decl::Define("key".into(), params(&AT[..2]), "int", app!(key.term, "w", "t")),
+        Decl::Predicate("is_home".into(), params(&AT), all(key.at_home(&"w".into(), "t", &"c".into()))),
+        Decl::Comment("A turn that counts. Only `enqueue` assigns a home."),
+        Decl::Predicate("ran".into(), params(&BETWEEN), ran),
+        Decl::Predicate("entered".into(), params(&BETWEEN), entered),
+        Decl::Blank,
+        Decl::Text(CLONE),
+    ]
+}
+
+/// The last step for a queue without a key: a thread that enters is behind all that wait.
+pub fn first_in_first_out() -> Vec<Decl> {
+    vec![
+        Decl::Comment("The order in which threads have entered: the queue keeps it."),
+        Decl::Function("key".into(), params(&AT[..2]), "int"),
+        Decl::Predicate("is_home".into(), params(&AT), "true".into()),
+        Decl::Predicate("ran".into(), params(&BETWEEN), Why::Text("key b t = key a t")),
+        Decl::Predicate("entered".into(), params(&BETWEEN), Why::Text("key b t > key a t")),
+        Decl::Blank,
+        Decl::Text(CLONE),
+    ]
+}
+
+/// The optional cores of a thread that only `enqueue` sets, of the thread that enters.
 fn homes(policy: &Policy) -> Vec<String> {
     let is_home = |id: &AttributeId| {
         let ty = policy.thread[id.index()].ty;
-        ty.base == BaseType::Core && ty.optional && writers(policy, *id) == [Event::Enqueue]
+        ty.base == BaseType::Core
+            && ty.optional
+            && writers(policy, *id) == [Event::Enqueue]
+            && is_of_own_thread(policy, Event::Enqueue, *id)
     };
     let ids = (0..policy.thread.len()).map(|i| AttributeId(i as u32)).filter(is_home);
     ids.map(|id| names::attribute(Owner::Thread, &policy.thread[id.index()].name)).collect()
@@ -82,24 +213,23 @@ fn charged(policy: &Policy, key: AttributeId) -> Option<AttributeId> {
     })
 }
 
-/// A thread that becomes ready on the core where it was before keeps its key or gets a larger one.
+/// A thread that becomes ready on the core where it was before keeps its key or gets a larger one; on another core, its key
+/// becomes one of that core.
 fn entered(unit: &Unit, theory: &mut Theory, enqueue: &Function, key: &Key) -> Id {
     let mut scope = Scope::new(enqueue);
     scope.bind(LocalId(0), OWN);
     scope.bind(LocalId(1), "core");
-    let of_thread = |attribute: &str, time: Why| app!(attribute, time, OWN);
-    let at_home: Vec<Why> =
-        key.homes.iter().map(|home| of_thread(home, deref("present")).equals(app!("Just", "core"))).collect();
-    let (now, before) = (of_thread(&key.term, deref("present")), of_thread(&key.term, old(deref("present"))));
-    let ensures = Why::all([now.infix(">=", before)].into_iter().chain(at_home.clone()));
+    let times = Times::of_handler();
+    // A key of another core is converted: it is as far from that core's times as it was from the other's.
+    let grows = key.when_at_home(&times, &"core".into(), key.grows(&times, 0.into()));
+    let ensures = key.entered(&times, &"core".into()).and(grows);
     let body = alone::body(unit, &scope, &[], std::slice::from_ref(&ensures));
     let mut requires = vec![Why::Text("is_core core /\\ sound !now_state")];
-    requires.extend(within(unit, &body));
+    requires.extend(within(unit, &[&body, &ensures]));
     requires.extend(key.charged.into_iter().flat_map(|charged| any_turn(unit, charged, &body)));
-    requires.extend(at_home);
     let enters = Decl::Program(Program {
         name: "enters".into(),
-        params: params(&[(OWN, "thread"), ("core", "int")]),
+        params: params(&[(OWN, "thread"), ("core", "int"), MOST]),
         result: "unit",
         requires,
         ensures: vec![ensures],
@@ -108,7 +238,10 @@ fn entered(unit: &Unit, theory: &mut Theory, enqueue: &Function, key: &Key) -> I
     });
     let module = names::named("Waiting_enqueue", &key.name);
     theory.module(&module, &[Decl::Text("use Present"), Decl::Blank, enters]);
-    let what = format!("a thread that returns to its core keeps its `{}`, or gets a larger one", key.name);
+    let what = format!(
+        "it notes the core; a thread that returns to its core keeps its `{}`, or gets a larger one",
+        key.name
+    );
     let claim = Claim::Goal { module, goal: "enters'vc".into() };
     theory.add(Property::Waiting, "enqueue", &what, &enqueue.at, claim, Vec::new())
 }
@@ -127,32 +260,24 @@ fn any_turn(unit: &Unit, charged: AttributeId, program: &Why) -> Vec<Why> {
     vec![forall("t", charged_before), forall("t", turn)]
 }
 
+pub const NO_CHARGE: &str = "a charge without a difference `t.runtime - t.attribute`";
+
 /// An event of the running thread adds what it ran to its key. A tick may leave that to a later event.
 fn ran(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function, key: &Key) -> Id {
     let what = format!("it adds what the thread ran to its `{}`", key.name);
-    let Some(charged) = key.charged else {
-        let construct = "a charge without a difference `t.runtime - t.attribute`";
-        theory.not_modelled(Property::Waiting, event.name(), &what, &handler.at, construct);
+    if key.charged.is_none() {
+        theory.not_modelled(Property::Waiting, event.name(), &what, &handler.at, NO_CHARGE);
         return Id::new(event.name(), &what);
-    };
-    let charged_of = names::attribute(Owner::Thread, &unit.policy.thread[charged.index()].name);
-    let [now, before] = [deref("present"), old(deref("present"))];
-    let [key_now, key_before] = [&now, &before].map(|time| app!(key.term, time, OWN));
-    let [charged_now, charged_before] = [&now, &before].map(|time| app!(charged_of, time, OWN));
-    let ran = app!("runtime", now, OWN);
-    let long = ran.clone().infix("-", &charged_before).infix(">=", "least_turn");
-    let mut ensures = Why::all([
-        key_now.clone().infix(">=", &key_before),
-        charged_now.clone().equals(&ran),
-        long.implies(key_now.clone().infix(">=", key_before.clone().infix("+", 1))),
-    ]);
+    }
+    let times = Times::of_handler();
+    let mut ensures = key.charged(&times);
     if event == Event::Tick {
+        let [key_before, key_now] = times.both(&key.term);
+        let [charged_before, charged_now] = times.both(&key.charged_term);
         ensures = ensures.or(key_now.equals(key_before).and(charged_now.equals(charged_before)));
     }
-    let home =
-        |home: &String| app!(home, deref("present"), OWN).equals(Why::Text("Just (core_of own_thread)"));
-    let requires = key.homes.iter().map(home).collect();
-    let goal =
-        Goal { event, handler, what: &what, name: &key.name, starts: Some(charged), requires, ensures };
+    let ensures = ensures.and(key.grows(&times, key.ran(&times)));
+    let requires = key.at_home(&deref("present"), OWN, &app!("core_of", OWN));
+    let goal = Goal { event, handler, what: &what, name: &key.name, starts: key.charged, requires, ensures };
     running::emit(unit, theory, &goal)
 }

@@ -3,6 +3,7 @@
 
 use super::Theory;
 use super::alone::{self, VISITED};
+use super::steals;
 use super::term::Terms;
 use super::unit::{Scope, Unit};
 use crate::obligation::{Claim, Id, Property};
@@ -16,6 +17,8 @@ use hearth_ipanema::ir::{
 
 const FREQUENT: &str = "it acts again after at most 10 s";
 
+const USE: Decl = Decl::Text("use alone.Alone");
+
 /// What a balance establishes.
 struct BalanceClaim {
     what: &'static str,
@@ -23,8 +26,8 @@ struct BalanceClaim {
     ensures: Why,
     invariants: Vec<Why>,
     bound: &'static str,
-    /// The theorem of the bound.
-    theorem: &'static str,
+    /// The last step, whose goals say that the bound follows.
+    closing: Vec<Decl>,
     /// The bound counts moves.
     by_moves: bool,
 }
@@ -72,8 +75,36 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
     if claimed.by_moves {
         let steals = handler.effects.steals.iter().map(|id| unit.policy.steals[id.index()].name.as_str());
         rests_on.extend(theory.bounded_moves_of(&steals.collect::<Vec<_>>()));
+        rests_on.push(steals::measures_stay(unit, theory, Event::Balance, handler));
     }
-    theory.follows(Property::Waiting, "balances", claimed.bound, &handler.at, claimed.theorem, rests_on);
+    theory.closes("balances", claimed.bound, &handler.at, "Closing_balance", &claimed.closing, rests_on);
+}
+
+/// The contract of a balance that steals for its own core and for idle ones, as a premise.
+fn rounds() -> Vec<Decl> {
+    vec![
+        Decl::Text("predicate balance (v w: view) (c: int) = settled_idle w /\\ balanced v w c"),
+        Decl::Blank,
+        Decl::Text("clone closing.Rounds with predicate balance = balance, goal is_balanced"),
+    ]
+}
+
+const STEAL: [(&str, &str); 4] =
+    [("before", "int -> int"), ("after", "int -> int"), ("src", "int"), ("dst", "int")];
+
+/// The same of a balance that steals for any core, and of its steals.
+fn moves() -> Vec<Decl> {
+    vec![
+        Decl::Text("use progress.Potential"),
+        Decl::Blank,
+        Decl::Predicate("steal".into(), params(&STEAL), steals::falls_once()),
+        Decl::Text("predicate balance (v w: view) (moved: bool) = settled_idle w /\\ (moved \\/ conserved w)"),
+        Decl::Blank,
+        Decl::Text(
+            "clone closing.Moves with predicate steal = steal, predicate balance = balance,
+    goal steal_falls, goal settles",
+        ),
+    ]
 }
 
 fn claimed(policy: &Policy, handler: &Function) -> BalanceClaim {
@@ -89,7 +120,7 @@ fn claimed(policy: &Policy, handler: &Function) -> BalanceClaim {
                 app!("relieved", deref("now_state"), "own_core", VISITED),
             ],
             bound: "at most n rounds of them end with an idle core beside an overloaded one (n cores)",
-            theorem: "Rounds.at_most_n_rounds",
+            closing: [vec![USE], rounds()].concat(),
             by_moves: false,
         },
         false => BalanceClaim {
@@ -102,7 +133,7 @@ fn claimed(policy: &Policy, handler: &Function) -> BalanceClaim {
             ],
             bound: "at most s / 2 of them end with an idle core beside an overloaded one (s: the sum of the squares that \
                     each move lowers)",
-            theorem: "Moves.at_most_half",
+            closing: [vec![USE], moves()].concat(),
             by_moves: true,
         },
     }

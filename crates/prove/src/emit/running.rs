@@ -31,6 +31,26 @@ pub struct Goal<'a> {
 }
 
 pub fn emit(unit: &Unit, theory: &mut Theory, goal: &Goal) -> Id {
+    let spec: Vec<Why> = goal.requires.iter().chain([&goal.ensures]).cloned().collect();
+    let ensures = match goal.handler.leaves_core {
+        // A thread that goes to another core is new there.
+        true => Why::Text("result = Just (core_of own_thread)").implies(goal.ensures.clone()),
+        false => goal.ensures.clone(),
+    };
+    program(unit, theory, goal, &spec, ensures)
+}
+
+/// That the handler of a preemption, alone and from any state, satisfies `ensures`, which is about its result: the core on
+/// which it places its thread.
+pub fn leaves(unit: &Unit, theory: &mut Theory, handler: &Function, what: &str, ensures: Why) -> Id {
+    let name = "leaves";
+    let (starts, requires) = (None, vec![Why::Text("nr (state !now_state (core_of own_thread)) >= 0")]);
+    let goal = Goal { event: Event::Preempt, handler, what, name, starts, requires, ensures: ensures.clone() };
+    program(unit, theory, &goal, std::slice::from_ref(&goal.ensures), ensures)
+}
+
+/// `spec`: the formulas that the body is reduced to.
+fn program(unit: &Unit, theory: &mut Theory, goal: &Goal, spec: &[Why], ensures: Why) -> Id {
     // In all events but a tick, the core no longer counts the thread as its current one.
     let current = match goal.event {
         Event::Tick => "current (state !now_state (core_of own_thread)) = Thread own_thread",
@@ -47,23 +67,19 @@ pub fn emit(unit: &Unit, theory: &mut Theory, goal: &Goal) -> Id {
         requires.push(ran.infix("-", start).infix("<=", "most_turn"));
     }
     requires.extend(goal.requires.clone());
-    let spec: Vec<Why> = requires.iter().chain([&goal.ensures]).cloned().collect();
+    let spec = [&requires[..], spec].concat();
     let body = alone::body(unit, &super::events::bound(goal.handler), &[], &spec);
-    // A thread that goes to another core is new there.
-    let requires = [within(unit, &body), requires].concat();
-    let (result, ensures, body) = match goal.handler.leaves_core {
-        true => {
-            let stays = Why::Text("result = Just (core_of own_thread)");
-            ("maybe", stays.implies(goal.ensures.clone()), super::events::caught(body))
-        }
+    let requires = [within(unit, &[&body, &ensures]), requires].concat();
+    let (result, body) = match goal.handler.leaves_core {
+        true => ("maybe", super::events::caught(body)),
         false => {
             let ends = ["Placed _", "Return", "Gone"].map(|exception| (exception.into(), whyml::unit()));
-            ("unit", goal.ensures.clone(), Why::Try(body.into(), ends.into()))
+            ("unit", Why::Try(body.into(), ends.into()))
         }
     };
     let runs = Decl::Program(Program {
         name: "runs".into(),
-        params: params(&[(OWN, "thread")]),
+        params: params(&[(OWN, "thread"), MOST]),
         result,
         requires,
         ensures: vec![ensures],
@@ -76,15 +92,22 @@ pub fn emit(unit: &Unit, theory: &mut Theory, goal: &Goal) -> Id {
     theory.add(Property::Waiting, goal.event.name(), goal.what, &goal.handler.at, claim, Vec::new())
 }
 
-/// Preconditions: the times that a program uses, runtimes and weights are within the limits of `proofs/waiting.mlw`.
-pub fn within(unit: &Unit, program: &Why) -> Vec<Why> {
+/// The parameter of a program in [`within`]: a limit of all times.
+pub const MOST: (&str, &str) = ("limit", "int");
+
+/// Preconditions: the times that a program and its postcondition use are at most `limit`, and they, runtimes and weights are within the limits of `proofs/waiting.mlw`.
+pub fn within(unit: &Unit, parts: &[&Why]) -> Vec<Why> {
     let are_times = |owner: Owner, of: &'static str| {
         let times = unit.policy.attributes(owner).iter().filter(|a| a.ty.base == BaseType::Time);
-        let used = times.map(move |a| names::attribute(owner, &a.name)).filter(|name| mentions(program, name));
-        used.map(move |name| forall(&format!("x: {of}"), app!("is_time", app!(name, deref("present"), "x"))))
+        let used = times.map(move |a| names::attribute(owner, &a.name));
+        let used = used.filter(|name| parts.iter().any(|part| mentions(part, name)));
+        used.map(move |name| {
+            let value = app!(name, deref("present"), "x");
+            forall(&format!("x: {of}"), Why::Text("- limit").infix("<=", value.infix("<=", "limit")))
+        })
     };
     let limits = [
-        Why::Text("0 <= runtime !present own_thread <= most_runtime /\\ 0 <= now_at !present <= most_time"),
+        Why::Text("0 <= runtime !present own_thread <= most_runtime /\\ 0 <= now_at !present <= limit <= most_time"),
         Why::Text("forall t. 1 <= weight_of !present t <= most_weight_of"),
     ];
     let times = are_times(Owner::Thread, "thread").chain(are_times(Owner::Core, "int"));

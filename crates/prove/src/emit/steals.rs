@@ -9,9 +9,10 @@ use super::term::Terms;
 use super::unit::{Scope, Unit};
 use crate::obligation::{Claim, Id, Property};
 use crate::whyml::{Decl, Params, Step, Why, app, exists, forall, params};
+use hearth_ipanema::ir::effects::Access;
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
 use hearth_ipanema::ir::{
-    CoreField, Expr, ExprKind, Function, FunctionId, LocalId, Policy, Steal, ThreadField,
+    CoreField, Event, Expr, ExprKind, Function, FunctionId, LocalId, Policy, Steal, ThreadField,
 };
 
 pub const TO_THE_THIEF: &str = "a stolen thread goes to the thief";
@@ -35,6 +36,9 @@ clone export steal.Phases with
   goal affinity: forall r v w dst src t.
     is_core dst -> is_core src -> src <> dst -> sound v -> still r v w ->
     rule r dst src t -> allowed t dst";
+
+const OTHERS: &str = "a move changes what it measures on its two cores only";
+const UNTOUCHED: &str = "only its steals change what they measure";
 
 pub fn module_name(steal: &str) -> String {
     names::named("Steal", steal)
@@ -70,7 +74,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory, steal: &Steal, all: &[&Steal]) {
     .into_iter()
     .flatten()
     .collect();
-    declarations.extend([Decl::Text(CLONE), Decl::Blank, Decl::Goal("falls", phases.falls())]);
+    declarations.extend([Decl::Text(CLONE), Decl::Blank, Decl::Goal("falls", phases.falls()), Decl::Goal("others", phases.others())]);
     theory.module(&module, &declarations);
 
     let at = |phase: Option<FunctionId>| match phase {
@@ -88,6 +92,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory, steal: &Steal, all: &[&Steal]) {
     }
     goal(Property::Progress, SUCCEEDS, steal.steal_thread, "succeeds");
     goal(Property::Invariants, "a thread goes to a core of its affinity", steal.steal_thread, "affinity");
+    goal(Property::Progress, OTHERS, steal.steal_thread, "others");
     let what = format!("{} falls with each thread it moves", phases.measure().1);
     match phases.disturbance() {
         None => goal(Property::Progress, &what, steal.steal_thread, "falls"),
@@ -211,15 +216,30 @@ impl Phases<'_, '_> {
     fn falls(&self) -> Why {
         let [a, b] = ["src", "dst"].map(|core| self.measured("r", "v", core));
         let [after_a, after_b] = ["src", "dst"].map(|core| self.measured("r2", "v2", core));
-        let names = [("a", a), ("b", b), ("moved", Why::from("a").infix("-", after_a))];
-        let falls = Why::all([
-            Why::from("moved").infix(">=", 1),
-            after_b.equals(Why::from("b").infix("+", "moved")),
-            Why::from("a").infix("-", "b").infix(">", "moved"),
-        ]);
-        let falls = Why::block(names.map(|(name, value)| Step::Let(name.into(), value)).into(), falls);
+        let falls = lowered(a, b, after_a, after_b);
+        let moves = self.moved().into_iter().rev().fold(falls, |goal, fact| fact.implies(goal));
+        forall("r r2 v v2 w dst src t q", moves)
+    }
+
+    /// What is measured of another core stays as it was.
+    fn others(&self) -> Why {
+        let [before, after] = [("r", "v"), ("r2", "v2")].map(|(r, view)| self.measured(r, view, "c"));
+        let state = |view: &str| app!("state", view, "c");
+        let other = [
+            app!("is_core", "c"),
+            Why::from("c").infix("<>", "src"),
+            Why::from("c").infix("<>", "dst"),
+            state("v2").equals(state("v")),
+        ];
+        let facts = self.moved().into_iter().chain(other);
+        let same = facts.rev().fold(after.equals(before), |goal, fact| fact.implies(goal));
+        forall("r r2 v v2 w dst src t q c", same)
+    }
+
+    /// Thread t moves from src to dst, as the phases allow it.
+    fn moved(&self) -> Vec<Why> {
         let state = |view: &str, core: &str| app!("state", view, core);
-        let moves = [
+        vec![
             app!("is_core", "dst"),
             app!("is_core", "src"),
             Why::from("src").infix("<>", "dst"),
@@ -234,10 +254,40 @@ impl Phases<'_, '_> {
             app!("is_queue", "q"),
             state("v2", "src").equals(app!("take", state("v", "src"), "t")),
             state("v2", "dst").equals(app!("receive", state("v", "dst"), "t", "q")),
-        ];
-        let moves = moves.into_iter().rev().fold(falls, |goal, fact| fact.implies(goal));
-        forall("r r2 v v2 w dst src t q", moves)
+        ]
     }
+}
+
+/// A move from a core with measure `a` to one with measure `b`.
+fn lowered(a: Why, b: Why, after_a: Why, after_b: Why) -> Why {
+    let names = [("a", a), ("b", b), ("moved", Why::from("a").infix("-", after_a))];
+    let falls = Why::all([
+        Why::from("moved").infix(">=", 1),
+        after_b.equals(Why::from("b").infix("+", "moved")),
+        Why::from("a").infix("-", "b").infix(">", "moved"),
+    ]);
+    Why::block(names.map(|(name, value)| Step::Let(name.into(), value)).into(), falls)
+}
+
+/// The obligations of a move from src to dst, `falls` and `others`, of what is measured before and after it.
+pub fn falls_once() -> Why {
+    let [a, b] = ["src", "dst"].map(|core| app!("before", core));
+    let [after_a, after_b] = ["src", "dst"].map(|core| app!("after", core));
+    let others = Why::Text("forall c. c <> src -> c <> dst -> before c = after c");
+    let cores = Why::Text("is_core src /\\ is_core dst /\\ src <> dst");
+    Why::all([cores, lowered(a, b, after_a, after_b), others])
+}
+
+/// The handler, apart from its steals, writes nothing that they measure.
+pub fn measures_stay(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function) -> Id {
+    let id = Id::new(event.name(), UNTOUCHED);
+    let policy = unit.policy;
+    let steals = handler.effects.steals.iter().map(|steal| &policy.steals[steal.index()]);
+    let measures = steals.filter_map(|steal| Phases { unit, steal }.measure().0).map(|id| policy.function(id));
+    let is_written = |read: &Access| handler.effects.writes.iter().any(|write| read.is_same_object(*write));
+    let holds = !measures.flat_map(|measure| &measure.effects.reads).any(is_written);
+    theory.decided(Property::Waiting, event.name(), UNTOUCHED, &handler.at, "effects of the handler", holds);
+    id
 }
 
 /// True if a function depends on time, directly or through calls.

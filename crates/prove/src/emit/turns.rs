@@ -24,6 +24,8 @@ const FIRST: &str = "it takes the first thread of the first queue that has one";
 const LEAST: &str = "it takes the thread with the least key of the first queue that has one";
 const ENDS: &str = "while another thread waits, it preempts a thread whose turn is over";
 
+const LEAVES: &str = "alone, it keeps the thread on its core or gives it to an idle one";
+
 /// A tick is at most this late.
 const TICK: i64 = TICK_NS as i64;
 
@@ -32,15 +34,17 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
     let (taken, order) = first(policy, theory);
     let mut common = vec![Id::new("schedule", PICKS), order];
     common.extend(turn(unit, theory));
+    common.extend(leaves_for_idle_cores(unit, theory));
     for (index, queue) in policy.queues.iter().enumerate() {
         let mut rests_on = common.clone();
         let walked = taken.iter().find(|taken| taken.queue.index() == index).and_then(|taken| taken.least);
-        let (turns, theorem) = match walked.or(queue.by) {
+        let (turns, closing) = match walked.or(queue.by) {
             Some(key) => {
-                rests_on.extend(order::emit(unit, theory, key));
-                ("as many turns as its key is behind", "Turns.bound")
+                let (ids, closing) = order::emit(unit, theory, key);
+                rests_on.extend(ids);
+                ("as many turns as its key is behind", closing)
             }
-            None => ("at most one turn", "Turns.first_in_first_out"),
+            None => ("at most one turn", Some(order::first_in_first_out())),
         };
         // Threads of queues that `schedule` tries first.
         let earlier: Vec<&str> = taken
@@ -53,10 +57,34 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
             false => format!(" and none enters `{}`", earlier.join("`, `")),
         };
         let what = format!(
-            "while no thread is new to the core{unless}, each other has {turns} before a ready one runs"
+            "while no thread is forked, woken or balanced to the core{unless}, each other has {turns} before a ready one runs"
         );
-        theory.follows(Property::Waiting, &queue.name, &what, &queue.at, theorem, rests_on);
+        let at = &queue.at;
+        match closing {
+            Some(closing) => {
+                let module = names::named("Closing", &queue.name);
+                theory.closes(&queue.name, &what, at, &module, &closing, rests_on);
+            }
+            None => theory.not_modelled(Property::Waiting, &queue.name, &what, at, order::NO_CHARGE),
+        }
     }
+}
+
+/// A preempted thread stays on its core or goes to an idle one, where it keeps nobody waiting: so the policy brings no new
+/// threads to a core where others wait, and does not empty a core for the sake of a busy one.
+pub fn leaves_for_idle_cores(unit: &Unit, theory: &mut Theory) -> Option<Id> {
+    let handler = unit.policy.function(unit.policy.handler(Event::Preempt)?);
+    let id = Id::new("preempt", LEAVES);
+    if !handler.leaves_core {
+        return None;
+    }
+    if theory.obligations.iter().any(|o| o.id == id) {
+        return Some(id);
+    }
+    let leaves = Why::Text(
+        "match result with Just c -> c = core_of own_thread \\/ idle (state (old !now_state) c) | Nothing -> true end",
+    );
+    Some(running::leaves(unit, theory, handler, LEAVES, leaves))
 }
 
 /// A queue of which `schedule` takes the first thread, or the one with the least value of an attribute.
