@@ -221,15 +221,16 @@ fn entered(unit: &Unit, theory: &mut Theory, enqueue: &Function, key: &Key) -> I
     scope.bind(LocalId(1), "core");
     let times = Times::of_handler();
     // A key of another core is converted: it is as far from that core's times as it was from the other's.
-    let grows = key.when_at_home(&times, &"core".into(), key.grows(&times, 0.into()));
+    let grows = key.when_at_home(&times, &"core".into(), key.grows(&times, Why::from("longest")));
     let ensures = key.entered(&times, &"core".into()).and(grows);
     let body = alone::body(unit, &scope, &[], std::slice::from_ref(&ensures));
     let mut requires = vec![Why::Text("is_core core /\\ sound !now_state")];
     requires.extend(within(unit, &[&body, &ensures]));
+    requires.push(Why::Text("0 <= longest <= most_turn"));
     requires.extend(key.charged.into_iter().flat_map(|charged| any_turn(unit, charged, &body)));
     let enters = Decl::Program(Program {
         name: "enters".into(),
-        params: params(&[(OWN, "thread"), ("core", "int"), MOST]),
+        params: params(&[(OWN, "thread"), ("core", "int"), MOST, ("longest", "int")]),
         result: "unit",
         requires,
         ensures: vec![ensures],
@@ -246,8 +247,8 @@ fn entered(unit: &Unit, theory: &mut Theory, enqueue: &Function, key: &Key) -> I
     theory.add(Property::Waiting, "enqueue", &what, &enqueue.at, claim, Vec::new())
 }
 
-/// Precondition of a handler that also charges the thread which runs on the core: `is_restarted_by_its_own` and the limit
-/// of a turn (`proofs/waiting.mlw`) hold for each thread.
+/// Precondition of a handler that also charges the thread which runs on the core: `is_restarted_by_its_own` holds for each
+/// thread, and none has run for more than `longest`.
 fn any_turn(unit: &Unit, charged: AttributeId, program: &Why) -> Vec<Why> {
     let charged = names::attribute(Owner::Thread, &unit.policy.thread[charged.index()].name);
     if !mentions(program, &charged) {
@@ -256,7 +257,7 @@ fn any_turn(unit: &Unit, charged: AttributeId, program: &Why) -> Vec<Why> {
     let [charged, ran] = [&*charged, "runtime"].map(|of| app!(of, deref("present"), "t"));
     let charged_before =
         Why::from(0).infix("<=", charged.clone().infix("<=", ran.clone().infix("<=", "most_runtime")));
-    let turn = ran.infix("-", charged).infix("<=", "most_turn");
+    let turn = ran.infix("-", charged).infix("<=", "longest");
     vec![forall("t", charged_before), forall("t", turn)]
 }
 
