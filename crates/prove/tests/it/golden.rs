@@ -78,8 +78,8 @@ fn what_nothing_reads_is_not_assigned() {
         ("time charged,", "time noted, before, beyond, charged,"),
     ];
     let assigned = |changes: &[(&str, &str)], name: &str| {
-        let whyml = emitted(&changed("cfs", changes)).alone("Waiting_block_vruntime");
-        whyml.contains(&format!("    set_thread_{name} own_thread"))
+        let whyml = emitted(&changed("cfs", changes)).alone("Waiting_block'_vruntime");
+        whyml.contains(&format!("    set_thread'_{name} own_thread"))
     };
     for (name, expected) in
         [("vruntime", true), ("charged", true), ("noted", false), ("before", false), ("beyond", false)]
