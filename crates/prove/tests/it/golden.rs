@@ -46,6 +46,11 @@ fn why3_accepts_the_whyml_of_all_policies() {
     for name in builtin::NAMES.into_iter().chain(PRODUCTS) {
         accepts(&policy(name));
     }
+    // An attribute that is called as a name of the theory ends.
+    accepts(&changed("cfs-cwc-flat", &[("min_vruntime", "of")]));
+    // `schedule` changes a set under an invariant.
+    let schedule = "on schedule (core c) { reserve.remove(c); super; }";
+    accepts(&changed("nest", &[("global {\n", &format!("{schedule}\n    global {{\n"))]));
 }
 
 /// An obligation names its module. If two modules had one name, the proof of the one would count for the other.
