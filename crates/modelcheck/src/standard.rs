@@ -22,6 +22,7 @@ const SCENARIOS: &[(&str, &str)] = &[
     scenario!("turns-1"),
     scenario!("yields-1"),
     scenario!("turns-2"),
+    scenario!("four-2"),
     scenario!("timers-2"),
     scenario!("pinned-3"),
     scenario!("behind-3"),
