@@ -23,6 +23,8 @@ const SCENARIOS: &[(&str, &str)] = &[
     scenario!("yields-1"),
     scenario!("turns-2"),
     scenario!("four-2"),
+    scenario!("long-1"),
+    scenario!("uneven-3"),
     scenario!("timers-2"),
     scenario!("pinned-3"),
     scenario!("behind-3"),
