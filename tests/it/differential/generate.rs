@@ -1,5 +1,7 @@
-//! Random policies: a built-in policy with random additions and with parts of others, and mutants of built-in policies.
+//! Random policies: a built-in policy with random additions and with parts of others, mutants of built-in policies, and
+//! policies of known kinds.
 
+use super::kinds;
 use hearth_ipanema::ir::Event;
 use hearth_mutate::{Mutant, Subject, mutants};
 use hearth_policy::Policy;
@@ -50,7 +52,10 @@ impl Material {
             let text = format!("{}:{}: {} -> {}", mutant.file, mutant.line, mutant.before, mutant.after);
             return (text, subject.compile(mutant).and_then(Result::ok).filter(|_| is_text(mutant)));
         }
-        let text = Generator { rng, base, names: 0 }.policy();
+        let text = match rng.random_bool(0.4) {
+            true => kinds::policy(&mut rng),
+            false => Generator { rng, base, names: 0 }.policy(),
+        };
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("random.ipa");
         std::fs::write(&path, &text).expect("a file");
