@@ -226,3 +226,84 @@ pub fn names(ids: &[Id]) -> String {
     let quoted: Vec<String> = ids.iter().map(|id| format!("`{id}`")).collect();
     quoted.join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hearth_prove::{Proved, invariants, theorems};
+
+    /// The check of a policy of which everything is called proved but what is about `open`.
+    fn checked(policy: &Policy, base: Option<&Policy>, property: Property, open: &str) -> (Check, bool) {
+        let theorems = theorems(policy.ir(), &invariants(policy.ir()));
+        let obligations = theorems.obligations.iter().map(|obligation| {
+            let verdict = match obligation.id.about == open {
+                true => hearth_prove::Verdict::NotProved { parts: Vec::new() },
+                false => hearth_prove::Verdict::Holds { prover: "z3".into() },
+            };
+            Proved { obligation: obligation.clone(), verdict, seconds: 0.0 }
+        });
+        let report = Report { policy: policy.name().into(), obligations: obligations.collect() };
+        let survey = explore(policy, &[property]).unwrap();
+        let check = Check::new(policy, base, &[property], &theorems, &report, &survey).unwrap();
+        let refuted = check.refutation().is_some();
+        (check, refuted)
+    }
+
+    fn changed(text: &str) -> Policy {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("changed.ipa");
+        std::fs::write(&path, format!("policy changed extends cfs-cwc-flat {{ {text} }}")).unwrap();
+        hearth_policy::load(path.to_str().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_is_proved_and_refuted_is_a_bug() {
+        let ule = hearth_policy::load("ule").unwrap();
+        let (check, refuted) = checked(&ule, None, Property::Conservation, "");
+        let (found, proved) = check.contradiction().unwrap();
+        assert!(refuted && proved.iter().any(|id| id.about == "terminate"), "{proved:?}");
+        let message = super::super::bug(&ule, found, proved);
+        for part in ["hearth has a bug", "`ule`", "terminate", "exit-2", "core 1 is idle"] {
+            assert!(message.message().contains(part), "{part}: {}", message.message());
+        }
+        assert!(found.explain(None).contains("=> concurrent work conservation"));
+        // The same violation of what is not proved is none.
+        let (check, refuted) = checked(&ule, None, Property::Conservation, "newly_idle");
+        assert!(refuted && check.contradiction().is_none());
+        let (check, refuted) = checked(&ule, None, Property::Progress, "");
+        assert!(!refuted && check.summary().contains("unknown there"), "{}", check.summary());
+    }
+
+    #[test]
+    fn a_thread_that_starves_beside_new_ones_is_not_called_proved() {
+        let swaps = changed(
+            "on enqueue (thread t, core c) {
+                if (core h = t.home) if (h == c) return;
+                t.home = c;
+                t.vruntime = c.min_vruntime - 1s;
+                if (thread f = first(thread f in c.ready)) t.vruntime = f.vruntime - 1ms;
+            }
+            on preempt (thread t) {
+                charge(t);
+                t => (first(core x in t.affinity from t.core where x != t.core) else t.core).ready;
+            }",
+        );
+        let (check, refuted) = checked(&swaps, None, Property::Waiting, "");
+        assert!(refuted && check.contradiction().is_none());
+        let found = check.refutation().unwrap();
+        assert!(
+            matches!(&found.verdict, Verdict::Outside { assumption } if assumption.contains("new to core"))
+        );
+    }
+
+    #[test]
+    fn violations_of_the_base_come_last() {
+        let base = changed("on newly_idle (core c) { }");
+        let worse = changed("on newly_idle (core c) { } on balance (core c) { }");
+        let (check, _) = checked(&worse, Some(&base), Property::Waiting, "");
+        let of_base: Vec<bool> = check.violations.iter().map(|one| one.of_base).collect();
+        assert!(!of_base[0] && of_base.is_sorted(), "{of_base:?}");
+        let (check, _) = checked(&base, Some(&base), Property::Conservation, "");
+        assert!(check.violations.iter().all(|one| one.of_base));
+    }
+}
