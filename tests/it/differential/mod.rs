@@ -2,7 +2,7 @@
 //! proved.
 //!
 //! `make test` takes ten seeds, `make test-all` 2,000. `HEARTH_DIFFERENTIAL=FIRST..LAST` selects the seeds of the random policies, and `HEARTH_DIFFERENTIAL=FILE.ipa,...`
-//! takes these policies instead and prints what is refuted. Every 200 seeds the test prints a line, so with `--nocapture` a long run can be read at
+//! takes these policies instead and prints what is refuted. Every 50 seeds the test prints a line, so with `--nocapture` a long run can be read at
 //! any time and continued where it stopped.
 
 mod claims;
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Seeds between two lines of output. The provers get the goals of so many at once.
-const CHUNK: u64 = 200;
+const CHUNK: u64 = 50;
 
 #[derive(Debug, Default)]
 struct Outcome {
