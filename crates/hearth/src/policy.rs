@@ -33,6 +33,17 @@ impl PolicyArgs {
         }
     }
 
+    /// The nearest base of the policy, with those of the settings that are of its parameters.
+    pub fn base(&self, policy: &Policy, settings: &Settings) -> Option<(Policy, Settings)> {
+        let base = hearth_policy::base(&self.policy.source, policy)?;
+        let mut shared = Settings::default();
+        for (name, value) in settings.shown(policy) {
+            // The change may have added the parameter, or its values.
+            let _ = shared.set(&base, &name, &value);
+        }
+        Some((base, shared))
+    }
+
     /// Loads the policy and prints its warnings. `--param` overrides a parameter after the policy's name.
     pub fn load(&self) -> Result<(Policy, Settings), Failure> {
         let policy = load(&self.policy.source)?;

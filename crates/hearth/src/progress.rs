@@ -1,8 +1,10 @@
-//! Progress of long work, on standard error if that is a terminal.
+//! Progress of long work, on standard error: a bar if that is a terminal; of work that may take minutes, else lines.
 
 use crate::output::is_dumb_terminal;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::fmt;
+use std::io::IsTerminal;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// Shows a bar of `length` steps while `work` runs. `work` calls its argument after each step.
@@ -19,6 +21,61 @@ pub fn meanwhile<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
     let result = work();
     bar.finish_and_clear();
     result
+}
+
+/// As [`during`], with lines if there is no terminal.
+pub fn during_in_lines<T>(
+    what: &'static str,
+    length: usize,
+    work: impl FnOnce(&(dyn Fn() + Sync)) -> T,
+) -> T {
+    let lines = ProgressBar::hidden();
+    lines.set_length(length as u64);
+    let line = || format!("{what}: {} of {length}, {}", lines.position(), left_of(&lines));
+    let both = |step: &(dyn Fn() + Sync)| {
+        work(&|| {
+            lines.inc(1);
+            step();
+        })
+    };
+    with_lines(line, || during(what, length, both))
+}
+
+/// As [`meanwhile`], with lines if there is no terminal.
+pub fn meanwhile_in_lines<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
+    let lines = ProgressBar::hidden();
+    with_lines(|| format!("{what}: {}", left_of(&lines)), || meanwhile(what, work))
+}
+
+fn left_of(bar: &ProgressBar) -> String {
+    left(bar.elapsed(), bar.position(), bar.length().unwrap_or(0))
+}
+
+/// Time between two lines.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+fn with_lines<T>(line: impl Fn() -> String + Sync, work: impl FnOnce() -> T) -> T {
+    if std::io::stderr().is_terminal() && !is_dumb_terminal() {
+        return work();
+    }
+    // A closed standard error must not end the work.
+    every(INTERVAL, || crate::output::error(&(line() + "\n")), work)
+}
+
+/// Calls `tell` again and again while `work` runs.
+fn every<T>(interval: Duration, tell: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
+    let (running, ended) = channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let ended = ended;
+            while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+                tell();
+            }
+        });
+        let result = work();
+        drop(running);
+        result
+    })
 }
 
 fn show(bar: ProgressBar, template: &str, what: &'static str) -> ProgressBar {
@@ -53,6 +110,15 @@ fn rounded(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_come_at_intervals_until_the_work_ends() {
+        let (told, heard) = channel();
+        let tell = || _ = told.send(());
+        let third = every(Duration::from_millis(1), tell, || heard.iter().take(3).count());
+        assert_eq!(third, 3);
+        assert_eq!(every(Duration::from_secs(3600), || panic!("too early"), || 7), 7);
+    }
 
     #[test]
     fn time_left_is_by_the_steps_so_far() {

@@ -134,6 +134,45 @@ pub fn check(policy: &Policy, scenario: &Scenario, options: &Options) -> Result<
     }
 }
 
+/// Follows one schedule from the initial state, in which the cores take turns and the clock advances when nothing else can
+/// happen. So it goes farther than an exploration of as many states. It ends when threads would have to choose, or after
+/// `max_states` steps.
+///
+/// # Errors
+/// If the scenario or a parameter does not fit.
+pub fn walk(
+    policy: &Policy,
+    scenario: &Scenario,
+    options: &Options,
+) -> Result<Option<Counterexample>, CheckError> {
+    let mut model = Model::new(policy, scenario)?;
+    model.params = options.params.values(policy)?;
+    let within = options.within.filter(|within| *within < scenario.ticks);
+    let checks = Checks { within, ..Checks::default() };
+    let mut driver = Driver { model: &model, reduction: Reduction::new(&model, false), checks };
+    let invariants = Invariants::of(policy.ir(), options.invariants.clone());
+    let Ok(mut world) = initial::world(&model, scenario) else { return Ok(None) };
+    let (mut steps, mut turn) = (Vec::new(), 0);
+    while steps.len() < options.max_states {
+        let enabled = driver.enabled(&world);
+        let actors = enabled.iter().filter_map(|step| Some((step.actor()?, *step)));
+        let next = actors.min_by_key(|(actor, _)| (*actor < turn, *actor)).map(|(actor, step)| {
+            turn = actor + 1;
+            step
+        });
+        let Some(step) = next.or(enabled.contains(&Step::Clock).then_some(Step::Clock)) else { break };
+        steps.push(step);
+        match driver
+            .step(&mut world, step, None)
+            .and_then(|()| check_state(&mut driver, world.clone(), &invariants))
+        {
+            Ok(next) => world = next,
+            Err(violation) => return Ok(Some(report(&driver, scenario, violation, steps, None))),
+        }
+    }
+    Ok(None)
+}
+
 /// Collects what a state hashes, because XXH3's 128-bit hash needs all bytes at once.
 struct Bytes(Vec<u8>);
 

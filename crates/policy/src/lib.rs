@@ -21,7 +21,7 @@ mod settings;
 mod spec;
 
 pub use hearth_ipanema::Unit;
-pub use load::{Error, load, names, read, sources};
+pub use load::{Error, base, load, names, read, sources};
 pub use policy::{Capacity, CoreSet, Param, Policy};
 pub use settings::{ParamError, Settings};
 pub use spec::{Assignment, ScopedAssignment, Spec, SpecError};

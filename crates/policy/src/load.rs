@@ -66,6 +66,17 @@ pub fn load(name_or_path: &str) -> Result<Policy, Error> {
     compile(&sources, name_or_path).map(Policy::from).map_err(Error::Rejected)
 }
 
+/// The nearest base of a policy that was loaded from `name_or_path`. `None`: it has none, or the base is a part of a product and
+/// no policy by itself.
+pub fn base(name_or_path: &str, policy: &Policy) -> Option<Policy> {
+    let name = policy.ir().bases.first()?;
+    let beside = Path::new(name_or_path).with_file_name(format!("{name}.ipa"));
+    match policy.is_builtin() || !beside.is_file() {
+        true => load(name).ok(),
+        false => load(beside.to_str()?).ok(),
+    }
+}
+
 /// The texts of the policy at a path and of its bases, for the compiler. `read` reads the file of a base.
 pub fn sources<'s>(
     path: &'s str,
@@ -118,6 +129,10 @@ mod tests {
         let names: Vec<&str> = child.params().iter().map(|param| &*param.name).collect();
         assert!(names.contains(&"beside") && names.contains(&"own") && names.contains(&"latency"));
         assert!(!names.contains(&"r_max"), "the built-in nest is not its base");
+        let path = folder.path().join("child.ipa");
+        let base = base(path.to_str().unwrap(), &child).unwrap();
+        assert!(base.name() == "nest" && base.params().iter().any(|param| param.name == "beside"));
+        assert!(super::base(path.to_str().unwrap(), &load("cfs").unwrap()).is_none());
         assert!(!child.is_builtin() && !load_from(&folder, "nest").unwrap().is_builtin());
         let built_in = child.sources().get(hearth_ipanema::SourceId(2)).unwrap();
         assert_eq!(built_in.name, "cfs.ipa");

@@ -8,9 +8,11 @@
 //! What cannot be translated is never left out: it makes the obligation not provable ([`Claim::NotModelled`]) or its
 //! value arbitrary. The test `differential` of `tests/` compares verdicts with the model checker.
 
+mod base;
 mod code;
 mod emit;
 mod error;
+mod judge;
 mod obligation;
 mod options;
 mod proof_cache;
@@ -21,10 +23,12 @@ mod why3;
 mod whyml;
 mod words;
 
+pub use base::fails_too;
 pub use code::{COVERED, CodeFunction, CodeOptions, CodeReport, prove_c, prove_code, prove_runtime};
 pub use emit::{Theorems, theorems};
 pub use error::Error;
 use hearth_ipanema::ir::{Expr, Function, Place, Policy, Stmt, StmtKind};
+pub use judge::{Excluding, Judged, excluding};
 pub use obligation::{Claim, Id, Obligation, Property};
 pub use options::Options;
 pub use proof_cache::ProofCache;

@@ -104,7 +104,7 @@ pub fn prove_family(policies: &[(String, Theorems)], options: &Options) -> Resul
     Ok(Family { reports: reports.collect(), goals: goals.len() })
 }
 
-fn goal<'t>(theorems: &Theorems, claim: &'t Claim) -> Option<(String, &'t str, &'t str)> {
+pub(crate) fn goal<'t>(theorems: &Theorems, claim: &'t Claim) -> Option<(String, &'t str, &'t str)> {
     let Claim::Goal { module, goal } = claim else { return None };
     Some((theorems.alone(module), module, goal))
 }
@@ -175,7 +175,7 @@ impl Session {
 }
 
 /// The verdict on a claim that needs no prover.
-fn decided(claim: &Claim) -> Option<Verdict> {
+pub(crate) fn decided(claim: &Claim) -> Option<Verdict> {
     match claim {
         Claim::Decided { by, holds: true } => Some(Verdict::Holds { prover: format!("compiler: {by}") }),
         Claim::Follows { theorem } => Some(Verdict::Holds { prover: format!("theorem {theorem}") }),

@@ -4,10 +4,10 @@ use super::refute::Refutation;
 use hearth_modelcheck::Property as Refuted;
 use hearth_policy::Policy;
 use hearth_prove::{
-    Claim, Error, Id, Obligation, Options, Property, Session, Theorems, invariants, theorems,
+    Claim, Error, Id, Obligation, Options, Session, Theorems, excluding, invariants, theorems,
 };
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub struct Prover {
@@ -20,13 +20,15 @@ pub struct Prover {
 
 /// A refuted policy.
 pub struct Case {
+    policy: Policy,
     theorems: Theorems,
     refutation: Refutation,
 }
 
 impl Case {
     pub fn new(policy: &Policy, refutation: Refutation) -> Case {
-        Case { theorems: theorems(policy.ir(), &invariants(policy.ir())), refutation }
+        let theorems = theorems(policy.ir(), &invariants(policy.ir()));
+        Case { policy: policy.clone(), theorems, refutation }
     }
 }
 
@@ -55,7 +57,7 @@ impl Prover {
     /// prover claims nothing wrong, except about an invariant: it holds if no event has an obligation to keep it.
     pub fn exclude(&mut self, cases: &[Case]) -> Vec<Result<bool, Error>> {
         let mut open: Vec<Option<Vec<Due<'_>>>> = cases.iter().map(|case| Some(Due::all(case))).collect();
-        let empty = |case: &Case| Ok(case.refutation.property == Refuted::Invariant);
+        let empty = |case: &Case| Ok(case.refutation.violation.property == Refuted::Invariant);
         let mut excluded: Vec<Result<bool, Error>> = cases.iter().map(empty).collect();
         loop {
             // The next obligation of each case: one that is not proved settles it, so the most likely one comes first.
@@ -113,13 +115,14 @@ impl Prover {
 
 impl<'c> Due<'c> {
     fn all(case: &'c Case) -> Vec<Due<'c>> {
-        let Case { theorems, refutation } = case;
+        let Case { policy, theorems, refutation } = case;
         let due = |obligation: &'c Obligation| {
             let text = goal(theorems, obligation);
             let named = refutation.names(&obligation.id.about);
             Due { theorems, obligation, goal: hash(&text), length: text.len(), named }
         };
-        obligations(theorems, refutation).into_iter().map(due).collect()
+        let excluding = excluding(policy.ir(), &theorems.obligations, &refutation.violation);
+        excluding.all.into_iter().map(due).collect()
     }
 
     /// What the compiler decides comes first and what is long comes last; then what the refutation names, and what was
@@ -146,45 +149,5 @@ fn goal(theorems: &Theorems, obligation: &Obligation) -> String {
     match &obligation.claim {
         Claim::Goal { module, goal } => theorems.alone(module) + goal,
         decided => format!("{decided:?}"),
-    }
-}
-
-/// The obligations that exclude a refutation: if all hold, it cannot be.
-fn obligations<'t>(theorems: &'t Theorems, refutation: &Refutation) -> Vec<&'t Obligation> {
-    let what = &refutation.what;
-    let named = || what.split('`').nth(1).unwrap_or_default();
-    let all = &theorems.obligations;
-    let those = |is: &dyn Fn(&Obligation) -> bool| all.iter().filter(|o| is(o)).collect::<Vec<_>>();
-    let due = match refutation.property {
-        Refuted::Cwc | Refuted::Collision => {
-            let events = refutation.events();
-            let about = |o: &Obligation| events.is_empty() || events.contains(&o.id.about.as_str());
-            those(&|o| o.property == Property::Conservation && about(o))
-        }
-        Refuted::Invariant => those(&|o| o.id.what == format!("keeps `{}`", named())),
-        Refuted::Claims => those(&|o| o.id.what.contains("claims")),
-        Refuted::Safety if what.contains("may not run") || what.contains("affinity") => {
-            those(&|o| o.id.what.contains("affinity"))
-        }
-        Refuted::Safety if what.contains("`schedule` leaves core") => those(&|o| o.id.about == "schedule"),
-        Refuted::Safety => those(&|_| true),
-        Refuted::Livelock => those(&|o| o.property == Property::Waiting && o.id.about == "events"),
-        Refuted::Conservation => those(&|o| o.property == Property::Waiting && o.id.about == "balances"),
-        // The prover claims no number of ticks.
-        Refuted::Waiting => Vec::new(),
-    };
-    with_rests(all, due)
-}
-
-/// These, and all that they rest on.
-fn with_rests<'t>(all: &'t [Obligation], first: Vec<&'t Obligation>) -> Vec<&'t Obligation> {
-    let mut ids: BTreeSet<&Id> = first.iter().map(|o| &o.id).collect();
-    loop {
-        let before = ids.len();
-        let rests: Vec<&Id> = all.iter().filter(|o| ids.contains(&o.id)).flat_map(|o| &o.rests_on).collect();
-        ids.extend(rests);
-        if ids.len() == before {
-            return all.iter().filter(|o| ids.contains(&o.id)).collect();
-        }
     }
 }

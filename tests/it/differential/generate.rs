@@ -1,5 +1,7 @@
-//! Random policies: a built-in policy with random additions and with parts of others, and mutants of built-in policies.
+//! Random policies: a built-in policy with random additions and with parts of others, mutants of built-in policies, and
+//! policies of known kinds.
 
+use super::kinds;
 use hearth_ipanema::ir::Event;
 use hearth_mutate::{Mutant, Subject, mutants};
 use hearth_policy::Policy;
@@ -44,19 +46,26 @@ impl Material {
     /// The policy of a seed, with its text or a description; `Err`: the compiler rejects it.
     pub fn policy(&self, seed: u64) -> (String, Option<Policy>) {
         let mut rng = SmallRng::seed_from_u64(seed);
+        if rng.random_bool(0.4) {
+            return load(kinds::policy(&mut rng));
+        }
         let (base, subject, mutants) = self.bases.choose(&mut rng).expect("there are bases");
         if rng.random_bool(0.3) {
             let mutant = mutants.choose(&mut rng).expect("there are mutants");
             let text = format!("{}:{}: {} -> {}", mutant.file, mutant.line, mutant.before, mutant.after);
             return (text, subject.compile(mutant).and_then(Result::ok).filter(|_| is_text(mutant)));
         }
-        let text = Generator { rng, base, names: 0 }.policy();
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("random.ipa");
-        std::fs::write(&path, &text).expect("a file");
-        let policy = hearth_policy::load(&path.display().to_string());
-        (text, policy.ok())
+        load(Generator { rng, base, names: 0 }.policy())
     }
+}
+
+/// Compiles a text, which it returns too.
+fn load(text: String) -> (String, Option<Policy>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("random.ipa");
+    std::fs::write(&path, &text).expect("a file");
+    let policy = hearth_policy::load(&path.display().to_string());
+    (text, policy.ok())
 }
 
 fn is_text(mutant: &Mutant) -> bool {

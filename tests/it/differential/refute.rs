@@ -2,8 +2,11 @@
 
 use hearth_ipanema::ir::Event;
 use hearth_machine::Machine;
-use hearth_modelcheck::{Options, Property, Scenario, check, standard_scenarios};
-use hearth_policy::Policy;
+use hearth_modelcheck::{
+    CheckError, Counterexample, Options, Property, Question, Scenario, Standing, Violation, check,
+    standard_scenarios, standing, survey,
+};
+use hearth_policy::{Policy, Settings};
 use hearth_sim::{Job, Native, SimError, World, run};
 use hearth_workload::{Op, Thread, Workload};
 use std::fmt;
@@ -15,26 +18,11 @@ const STATES: usize = 1_500;
 /// A property that a policy does not have.
 #[derive(Clone, Debug)]
 pub struct Refutation {
-    pub property: Property,
-    /// The violation in a sentence.
-    pub what: String,
+    pub violation: Violation,
     /// The scenario or workload that shows it.
     by: String,
     /// The handlers at its end.
     handlers: Vec<String>,
-}
-
-impl Refutation {
-    /// The events of which the prover claims that they exclude a loss of work conservation. Empty: all.
-    pub fn events(&self) -> Vec<&str> {
-        let named = self.what.split('`').nth(1).unwrap_or_default();
-        match self.what.starts_with("at the end of") {
-            // On its core, `schedule` and `newly_idle` may follow. A tick balances.
-            true => vec![named, "schedule", "newly_idle", "balance"],
-            false if named.is_empty() => vec![],
-            false => vec![named],
-        }
-    }
 }
 
 /// The handlers in the last line of a schedule that has any.
@@ -57,7 +45,7 @@ impl Refutation {
 
 impl fmt::Display for Refutation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} ({})", self.property, self.what, self.by)
+        write!(f, "{} ({})", self.violation, self.by)
     }
 }
 
@@ -84,7 +72,7 @@ impl Judges {
                 errors.push(format!("model checker: {}: {error}", scenario.name));
             }
         }
-        let is_refuted = |property| found.iter().any(|one: &Refutation| one.property == property);
+        let is_refuted = |property| found.iter().any(|one: &Refutation| one.violation.property == property);
         if is_refuted(Property::Safety) && (!conserves || is_refuted(Property::Cwc)) {
             return (found, errors);
         }
@@ -109,11 +97,12 @@ impl Judges {
                 {
                     let wasted = run.summary.overload_core_ms;
                     let what = format!("threads wait for {wasted} core-milliseconds beside idle cores");
-                    found.push(Refutation { property: Property::Cwc, what, by, handlers: Vec::new() });
+                    let violation = Violation { property: Property::Cwc, what };
+                    found.push(Refutation { violation, by, handlers: Vec::new() });
                 }
                 Ok(_) => {}
                 Err(SimError::Illegal { what, .. }) => {
-                    found.push(Refutation { property: Property::Safety, what, by, handlers: Vec::new() });
+                    found.push(Refutation { violation: Violation::safety(what), by, handlers: Vec::new() });
                 }
                 // That a thread runs at last is not claimed.
                 Err(SimError::TimeLimit { .. } | SimError::Stuck { .. }) => {}
@@ -163,26 +152,56 @@ fn workload(pinned: bool) -> Workload {
     Workload { name: name.into(), threads: (0..12).map(thread).collect(), ..Workload::default() }
 }
 
-/// Explores a scenario. A loss of work conservation may hide a violation of another property, so it is then explored
-/// without that.
+/// Explores a scenario for all properties. A violation may hide one of another property, so it is explored again without the
+/// property that is violated. Properties over time count only if they contradict the prover's theorem, which bounds turns
+/// and moves instead of ticks and rounds.
 fn explore(
     policy: &Policy,
     scenario: &Scenario,
-    cwc: bool,
+    conserves: bool,
     found: &mut Vec<Refutation>,
-) -> Result<(), hearth_modelcheck::CheckError> {
-    let options = Options { max_states: STATES, cwc, livelock: true, ..Options::default() };
-    let Some(counterexample) = check(policy, scenario, &options)?.violation else { return Ok(()) };
-    let (property, what) = (counterexample.violation.property, counterexample.violation.what);
-    let handlers = last_handlers(&counterexample.schedule);
-    let new = Refutation { property, what, by: scenario.name.clone(), handlers };
-    let again = cwc && property == Property::Cwc;
-    let kind = |one: &Refutation| {
+) -> Result<(), CheckError> {
+    let params = Settings::default();
+    let recovers = Question::Conservation.options(STATES, &params);
+    let mut options = Options {
+        livelock: true,
+        cwc: conserves,
+        rounds: recovers.rounds.filter(|_| conserves),
+        ..Question::Safety.options(STATES, &params)
+    };
+    while let Some(counterexample) = check(policy, scenario, &options)?.violation {
+        match counterexample.violation.property {
+            Property::Cwc => options.cwc = false,
+            Property::Livelock => options.livelock = false,
+            Property::Conservation => options.rounds = None,
+            _ => {
+                add(policy, &counterexample, found)?;
+                break;
+            }
+        }
+        add(policy, &counterexample, found)?;
+    }
+    // It takes long schedules, so it is explored by itself.
+    let waits =
+        survey(policy, &params, std::slice::from_ref(scenario), &[Question::Waiting], STATES, &|| ())?;
+    waits.violations().into_iter().try_for_each(|counterexample| add(policy, counterexample, found))
+}
+
+/// Adds a violation of a new kind, if it contradicts a claim of the prover.
+fn add(
+    policy: &Policy,
+    counterexample: &Counterexample,
+    found: &mut Vec<Refutation>,
+) -> Result<(), CheckError> {
+    let kind = |one: &Violation| {
         let numbers = |c: char| if c.is_ascii_digit() { '#' } else { c };
         (one.property.to_string(), one.what.chars().map(numbers).collect::<String>())
     };
-    if !found.iter().any(|old| kind(old) == kind(&new)) {
-        found.push(new);
+    let violation = counterexample.violation.clone();
+    let known = found.iter().any(|old| kind(&old.violation) == kind(&violation));
+    if !known && matches!(standing(policy, counterexample)?, Standing::Contradicts(_)) {
+        let handlers = last_handlers(&counterexample.schedule);
+        found.push(Refutation { violation, by: counterexample.scenario.name.clone(), handlers });
     }
-    if again { explore(policy, scenario, false, found) } else { Ok(()) }
+    Ok(())
 }

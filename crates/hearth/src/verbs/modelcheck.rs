@@ -7,7 +7,7 @@ use crate::table::{Column, table};
 use hearth_modelcheck::{
     Options, Outcome, Property, Rounds, Scenario, Stealing, WITHIN, check, standard_scenarios,
 };
-use hearth_policy::Settings;
+use hearth_policy::{Policy, Settings};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,8 +16,9 @@ use std::process::ExitCode;
 ///
 /// Explores all interleavings of wake-ups, forks, steals, claims and timers in each scenario. Finds lost
 /// threads, broken claims and invariants, cores that stay idle while threads wait, threads that wait too
-/// long, and preemptions without end. Prints a table of scenarios, and a schedule that leads to each
-/// violation. Exits with 1 if there is any.
+/// long, and preemptions without end. Prints a table of scenarios, and the shortest schedule that leads to a
+/// violation. If the policy extends another, violations that the base has too come last, in one line. Exits with 1 if
+/// there is any.
 #[derive(clap::Args)]
 #[command(after_help = examples(&[
     "hearth modelcheck ule -s thieves-3 -o ule.json",
@@ -65,6 +66,10 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
+    /// Print the schedule of each violation, not only the shortest one
+    #[arg(long)]
+    all: bool,
+
     /// Print JSON (schema hearth.modelcheck/1) instead of text
     #[arg(long)]
     json: bool,
@@ -86,12 +91,16 @@ enum Timely {
 #[derive(Serialize)]
 struct Json<'a> {
     policy: &'a str,
+    /// The policy that it extends, if that was explored: where there are violations.
+    base: Option<&'a str>,
     scenarios: &'a [Explored],
 }
 
 #[derive(Serialize)]
 struct Explored {
     scenario: String,
+    /// The base violates the same property on this scenario.
+    of_base: bool,
     #[serde(flatten)]
     outcome: Outcome,
 }
@@ -112,19 +121,26 @@ impl Args {
     pub fn run(self) -> failure::Outcome {
         self.output.as_deref().map_or(Ok(()), output::check_writable)?;
         let (policy, params) = self.policy.load()?;
+        let base = self.policy.base(&policy, &params);
         let options = self.options(params);
         let scenarios = self.scenarios()?;
-        let all = progress::during("exploring", scenarios.len(), |step| {
+        let mut all = progress::during_in_lines("exploring", scenarios.len(), |step| {
             let explore = |scenario: Scenario| {
                 let outcome = check(&policy, &scenario, &options).map_err(Failure::new)?;
                 step();
-                Ok(Explored { scenario: scenario.name, outcome })
+                Ok(Explored { scenario: scenario.name, of_base: false, outcome })
             };
             scenarios.into_iter().map(explore).collect::<Result<Vec<_>, Failure>>()
         })?;
         self.write(&all)?;
-        let content = Json { policy: policy.name(), scenarios: &all };
-        output::print(self.json, &Document { schema: "hearth.modelcheck/1", content }, || text(&all))?;
+        let base = base.filter(|_| all.iter().any(|explored| explored.outcome.violation.is_some()));
+        if let Some((base, params)) = &base {
+            compare(base, &Options { params: params.clone(), ..options }, &mut all);
+        }
+        let base = base.as_ref().map(|(base, _)| base.name());
+        let content = Json { policy: policy.name(), base, scenarios: &all };
+        let shown = || text(&all, base, self.all);
+        output::print(self.json, &Document { schema: "hearth.modelcheck/1", content }, shown)?;
         match all.iter().any(|explored| explored.outcome.violation.is_some()) {
             true => Err(Failure::quiet()),
             false => Ok(ExitCode::SUCCESS),
@@ -185,8 +201,23 @@ fn scenario(name_or_path: &str) -> Result<Scenario, Failure> {
     Scenario::from_toml(&name, &text).map_err(|error| failed(&error))
 }
 
-/// The table, and the schedule of each violation.
-fn text(all: &[Explored]) -> String {
+/// Explores a base on the scenarios with violations.
+fn compare(base: &Policy, options: &Options, all: &mut [Explored]) {
+    let violated: Vec<&mut Explored> =
+        all.iter_mut().filter(|explored| explored.outcome.violation.is_some()).collect();
+    progress::during_in_lines("exploring the base", violated.len(), |step| {
+        for Explored { outcome, of_base, .. } in violated {
+            let Some(found) = &outcome.violation else { continue };
+            // A scenario may set attributes that the base does not have.
+            let theirs = check(base, &found.scenario, options).ok().and_then(|outcome| outcome.violation);
+            *of_base = theirs.is_some_and(|theirs| theirs.violation.property == found.violation.property);
+            step();
+        }
+    });
+}
+
+/// The table, then schedules: the shortest one, or all. Violations of the base come last.
+fn text(all: &[Explored], base: Option<&str>, each: bool) -> String {
     let columns: [Column<&Explored>; 5] = [
         ("scenario", |e| e.scenario.clone()),
         ("states", |e| e.outcome.states.to_string()),
@@ -198,8 +229,36 @@ fn text(all: &[Explored]) -> String {
     if all.iter().any(|explored| explored.outcome.vacuous.contains(&Property::Waiting)) {
         text += "\nBounded waiting is not checked in scenarios with fewer ticks than its bound.\n";
     }
-    for found in all.iter().filter_map(|explored| explored.outcome.violation.as_ref()) {
-        text += &format!("\n{found}\n");
+    let mut found: Vec<&Explored> = all.iter().filter(|one| one.outcome.violation.is_some()).collect();
+    if let Some(base) = base {
+        text += &of_base(base, &found);
+    }
+    let steps = |one: &Explored| one.outcome.violation.as_ref().map_or(0, |found| found.steps.len());
+    found.sort_by_key(|one| (one.of_base, if each { 0 } else { steps(one) }));
+    let shown = if each { found.len() } else { 1 };
+    for violation in found.iter().take(shown).filter_map(|one| one.outcome.violation.as_ref()) {
+        text += &format!("\n{violation}\n");
+    }
+    let left = found.len().saturating_sub(shown);
+    if left > 0 {
+        text += &format!("\n--all shows the {} too.\n", output::count(left, "longer schedule"));
+    }
+    text
+}
+
+/// Which violations a change brings, and which its base has.
+fn of_base(base: &str, found: &[&Explored]) -> String {
+    let (theirs, new): (Vec<&Explored>, Vec<&Explored>) = found.iter().partition(|one| one.of_base);
+    let named = |all: &[&Explored]| {
+        let names: Vec<&str> = all.iter().map(|one| one.scenario.as_str()).collect();
+        names.join(", ")
+    };
+    let mut text = match new.as_slice() {
+        [] => format!("\nthe change of `{base}` brings no violation\n"),
+        new => format!("\nthe change of `{base}` brings these: {}\n", named(new)),
+    };
+    if !theirs.is_empty() {
+        text += &format!("the base `{base}` has these too: {}\n", named(&theirs));
     }
     text
 }

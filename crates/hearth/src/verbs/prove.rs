@@ -1,21 +1,26 @@
+mod check;
+
 use crate::arguments::{PolicyFile, examples};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
 use crate::table::{Column, table};
 use crate::{policy, progress};
-use hearth_modelcheck::{Counterexample, Rounds, WITHIN, check, standard_scenarios};
+use check::Check;
+use hearth_modelcheck::Counterexample;
 use hearth_policy::Policy;
 use hearth_prove::{
-    COVERED, CodeFunction, CodeOptions, CodeReport, Options, ProofCache, Property, Proved, Report, Verdict,
-    goals, invariants, prove_code, prove_watched, theorems,
+    COVERED, CodeFunction, CodeOptions, CodeReport, Id, Options, ProofCache, Property, Proved, Report,
+    Theorems, Verdict, fails_too, goals, invariants, prove_code, prove_watched, theorems,
 };
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// Prove a policy: conservation, progress, invariants, waiting
 ///
-/// Translates the policy to WhyML and runs Why3 and its provers. Prints a table of proof obligations. If one
-/// does not hold, searches small machines for a counterexample. Exits with 0 only if all obligations hold.
+/// Checks small machines first, as `hearth modelcheck` does: what that refutes is never called proved. Then translates the
+/// policy to WhyML and runs Why3 and its provers. Prints a table of proof obligations: first those that a change of a
+/// base broke, if the policy extends one. Exits with 0 only if all obligations hold and nothing is refuted.
 #[derive(clap::Args)]
 #[command(after_help = examples(&[
     "hearth prove ule --property conservation",
@@ -43,10 +48,21 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct Printed<'a> {
+    /// All obligations hold, and nothing is refuted.
     holds: bool,
     #[serde(flatten)]
     report: &'a Report,
+    check: &'a Check,
+    base: Option<&'a Base>,
     counterexample: Option<&'a Counterexample>,
+}
+
+/// The policy that the proved one changes.
+#[derive(Serialize)]
+struct Base {
+    policy: String,
+    /// The obligations that hold of neither.
+    fails_too: BTreeSet<Id>,
 }
 
 impl Args {
@@ -64,28 +80,43 @@ impl Args {
         if !self.anew {
             options.known = ProofCache::load(&cache);
         }
-        let report = progress::during("proving", goals(&theorems, &options), |step| {
+        let survey = check::explore(&policy, &options.properties)?;
+        let report = progress::during_in_lines("proving", goals(&theorems, &options), |step| {
             prove_watched(policy.ir(), &theorems, &options, step)
         })?;
+        // The base matters only for what went wrong.
+        let changed = hearth_policy::base(&self.source.policy, &policy)
+            .filter(|_| !report.holds() || !survey.violations().is_empty());
+        let base = changed.as_ref().map(|base| Base::new(base, &report, &theorems, &options)).transpose()?;
         // Failure to write the cache only makes the next run slower.
         let _ = options.known.save(&cache);
-        let holds = report.holds();
-        let search = || counterexample(&policy, &report);
-        let counterexample =
-            if holds { None } else { progress::meanwhile("searching for a counterexample", search) };
-        let counterexample = counterexample.as_ref();
-        let content = Printed { holds, report: &report, counterexample };
+        let check = Check::new(&policy, changed.as_ref(), &options.properties, &theorems, &report, &survey)?;
+        let refutation = check.refutation();
+        let holds = report.holds() && refutation.is_none();
+        let counterexample = refutation.map(|found| &found.schedule);
+        let content = Printed { holds, report: &report, check: &check, base: base.as_ref(), counterexample };
         let shown = output::print(self.json, &Document { schema: "hearth.prove/1", content }, || {
-            let advice = if holds { String::new() } else { advice(&self.source.policy, counterexample) };
-            text(&report) + &reused(options.known.used()) + &advice
+            let contradicted = check.contradiction().map_or(&[][..], |(_, proved)| proved);
+            let refuted = refutation.map(|found| format!("\n{}", found.explain(changed.as_ref())));
+            change(&report, base.as_ref())
+                + &text(&report, contradicted)
+                + &reused(options.known.used())
+                + &check.summary()
+                + &refuted.unwrap_or_default()
+                + &advice(&self.source.policy, holds, refutation.is_some())
         })?;
-        if holds { Ok(shown) } else { Err(Failure::quiet()) }
+        match check.contradiction() {
+            Some((found, proved)) => Err(bug(&policy, found, proved)),
+            None if holds => Ok(shown),
+            None => Err(Failure::quiet()),
+        }
     }
 
     fn run_code(&self, policy: &Policy) -> Outcome {
         let options = CodeOptions { keep: self.why.clone(), ..CodeOptions::default() };
-        let report =
-            progress::meanwhile("proving the C, which takes minutes", || prove_code(policy.ir(), &options))?;
+        let report = progress::meanwhile_in_lines("proving the C, which takes minutes", || {
+            prove_code(policy.ir(), &options)
+        })?;
         let holds = report.holds();
         let content = PrintedCode { holds, report: &report };
         let document = Document { schema: "hearth.prove-code/1", content };
@@ -136,56 +167,91 @@ fn reused(answers: usize) -> String {
     }
 }
 
-/// States explored of each scenario, which takes a second or two.
-const STATES: usize = 2_000;
-
-/// The shortest schedule to a violation of what is not proved, in the first scenario that has one.
-fn counterexample(policy: &Policy, report: &Report) -> Option<Counterexample> {
-    let open = |property| report.of(property).any(|proved| !proved.verdict.holds());
-    let waiting = open(Property::Waiting);
-    let options = hearth_modelcheck::Options {
-        max_states: STATES,
-        cwc: open(Property::Conservation),
-        livelock: waiting,
-        within: waiting.then_some(WITHIN),
-        rounds: waiting.then_some(Rounds { count: 1, overlap: false }),
-        ..Default::default()
-    };
-    let violation = |scenario| check(policy, &scenario, &options).ok()?.violation;
-    standard_scenarios().into_iter().find_map(violation)
+impl Base {
+    fn new(base: &Policy, report: &Report, of: &Theorems, options: &Options) -> Result<Base, Failure> {
+        let prove = || fails_too(report, of, base.ir(), options);
+        let fails_too = progress::meanwhile_in_lines("proving what the base fails too", prove)?;
+        Ok(Base { policy: base.name().to_owned(), fails_too })
+    }
 }
 
-fn advice(policy: &str, counterexample: Option<&Counterexample>) -> String {
-    match counterexample {
-        Some(found) => {
-            format!("\n{found}\n\n`hearth modelcheck {policy}` shows the violations in all scenarios.\n")
-        }
-        None => format!(
-            "\nAn unproved obligation may still hold. The first {STATES} states of each scenario contain no violation;\n\
-             `hearth modelcheck {policy}` explores more.\n"
+/// A verdict of the prover that the model checker refutes.
+fn bug(policy: &Policy, found: &check::Violation, proved: &[Id]) -> Failure {
+    let Counterexample { scenario, violation, steps, .. } = &found.schedule;
+    Failure::new(format_args!(
+        "hearth has a bug: of policy `{}`, {} is proved and refuted\non scenario {}, after {}: {violation}",
+        policy.name(),
+        check::names(proved),
+        scenario.name,
+        output::count(steps.len(), "step"),
+    ))
+    .help("do not rely on the proofs of this policy; please report it, with the policy")
+}
+
+fn advice(policy: &str, holds: bool, refuted: bool) -> String {
+    match (holds, refuted) {
+        (true, _) => String::new(),
+        (false, true) => format!("\n`hearth modelcheck {policy}` shows the violations in all scenarios.\n"),
+        (false, false) => format!(
+            "\nAn unproved obligation may still hold. `hearth modelcheck {policy}` explores more states of each scenario.\n"
         ),
     }
 }
 
-fn text(report: &Report) -> String {
+/// What the change of the base broke, and what the base fails as well.
+fn change(report: &Report, base: Option<&Base>) -> String {
+    let Some(Base { policy: base, fails_too }) = base.filter(|_| !report.holds()) else {
+        return String::new();
+    };
+    let (before, now): (Vec<&Proved>, Vec<&Proved>) = report
+        .obligations
+        .iter()
+        .filter(|one| !one.verdict.holds())
+        .partition(|one| fails_too.contains(&one.obligation.id));
+    let mut text = match now.is_empty() {
+        true => format!("the change of `{base}` breaks no obligation\n"),
+        false => format!("the change of `{base}` breaks:\n{}", obligations("broken", now, &[])),
+    };
+    if !before.is_empty() {
+        let ids: Vec<Id> = before.iter().map(|one| one.obligation.id.clone()).collect();
+        text += &format!("the base `{base}` fails these too: {}\n", check::names(&ids));
+    }
+    text + "\n"
+}
+
+/// A table of obligations.
+fn obligations<'r>(
+    title: &'static str,
+    all: impl IntoIterator<Item = &'r Proved>,
+    contradicted: &[Id],
+) -> String {
+    let rows = all.into_iter().map(|proved| (proved, contradicted.contains(&proved.obligation.id)));
+    let columns: [Column<(&Proved, bool)>; 5] = [
+        (title, |(proved, _)| proved.obligation.id.about.clone()),
+        ("obligation", |(proved, _)| proved.obligation.id.what.clone()),
+        ("line", |(proved, _)| match &proved.obligation {
+            o if o.line == 0 => "-".into(),
+            o => format!("{}:{}", o.policy, o.line),
+        }),
+        ("verdict", |(proved, contradicted)| match contradicted {
+            true => "PROVED AND REFUTED".into(),
+            false => verdict(&proved.verdict),
+        }),
+        ("s", |(proved, _)| format!("{:.2}", proved.seconds)),
+    ];
+    table(4, &columns, rows)
+}
+
+fn text(report: &Report, contradicted: &[Id]) -> String {
     let mut text = String::new();
     for property in Property::ALL {
-        let mut obligations = report.of(property).peekable();
-        if obligations.peek().is_some() {
-            let columns: [Column<&Proved>; 5] = [
-                (property.name(), |proved| proved.obligation.id.about.clone()),
-                ("obligation", |proved| proved.obligation.id.what.clone()),
-                ("line", |proved| match &proved.obligation {
-                    o if o.line == 0 => "-".into(),
-                    o => format!("{}:{}", o.policy, o.line),
-                }),
-                ("verdict", |proved| verdict(&proved.verdict)),
-                ("s", |proved| format!("{:.2}", proved.seconds)),
-            ];
-            text += &(table(4, &columns, obligations) + "\n");
+        let mut all = report.of(property).peekable();
+        if all.peek().is_some() {
+            text += &(obligations(property.name(), all, contradicted) + "\n");
         }
     }
-    let held = report.obligations.iter().filter(|o| o.verdict.holds()).count();
+    let holds = |o: &&Proved| o.verdict.holds() && !contradicted.contains(&o.obligation.id);
+    let held = report.obligations.iter().filter(holds).count();
     let all = report.obligations.len();
     text + &format!("policy `{}`: {held} of {all} obligations hold\n", report.policy)
 }

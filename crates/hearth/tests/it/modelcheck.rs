@@ -71,3 +71,29 @@ fn scenarios_are_read_from_files() {
     failed(&hearth(folder, &["modelcheck", "cfs-cwc", "-s", "none.toml"]), 1, &["none.toml", "No such file"]);
     failed(&hearth(folder, &["modelcheck", "cfs-cwc", "-s", "none"]), 2, &["`none`", "wake-2"]);
 }
+
+/// A change that brings violations of eventual conservation to a policy that violates work conservation.
+#[test]
+fn what_the_change_broke_comes_first() {
+    let folder = folder();
+    let folder = folder.path();
+    fs::write(folder.join("mine.ipa"), "policy mine extends cfs { on balance (core c) { } }")
+        .expect("a file");
+    let args = ["modelcheck", "mine.ipa", "-s", "sleepers-3", "-s", "uneven-3", "-s", "balance-4"];
+    let output = hearth(folder, &args);
+    assert_eq!(output.status.code(), Some(1));
+    let printed = text(&output.stdout);
+    for line in [
+        "the change of `cfs` brings these: uneven-3, balance-4",
+        "the base `cfs` has these too: sleepers-3",
+        "--all shows the 2 longer schedules too.",
+    ] {
+        assert!(printed.lines().any(|printed| printed == line), "{line}:\n{printed}");
+    }
+    let schedules = |printed: &str| printed.matches("\n=> ").count();
+    assert_eq!(schedules(&printed), 1, "{printed}");
+    assert!(printed.contains("=> eventual conservation"), "{printed}");
+    let all = text(&hearth(folder, &[&args[..], &["--all"]].concat()).stdout);
+    assert_eq!(schedules(&all), 3, "{all}");
+    assert!(all.find("=> eventual") < all.find("=> concurrent"), "{all}");
+}

@@ -7,6 +7,7 @@ mod reduction;
 mod scenario_file;
 mod schedule_file;
 mod stage;
+mod standing;
 
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 
 use crate::common::{changed, emitted, failed, policy, policy_of, proved};
 use hearth_ipanema::ir::Policy;
-use hearth_prove::{Claim, Error, Obligation, Options, Property, Verdict, prove};
+use hearth_prove::{Claim, Error, Obligation, Options, Property, Proved, Report, Verdict, fails_too, prove};
 
 const WORK: [Property; 3] = [Property::Conservation, Property::Progress, Property::Waiting];
 
@@ -202,4 +202,30 @@ fn broken_policies_lose_their_obligations() {
             "{path}"
         );
     }
+}
+
+/// Of two obligations that do not hold, the base fails the one whose text is the same.
+#[test]
+fn a_change_is_compared_with_its_base() {
+    let base = policy("cfs-cwc-flat");
+    let one_die = (
+        "first(core c in idle & t.affinity nearest prev)) return c",
+        "first(core c in idle & llc(prev) & t.affinity nearest prev)) return c",
+    );
+    let theorems = emitted(&changed("cfs-cwc-flat", &[one_die]));
+    let failed = |o: &Obligation| {
+        o.id.about == "unblock" && o.id.what.starts_with("no core")
+            || o.id.what.starts_with("an idle core sees")
+    };
+    let obligations = theorems.obligations.iter().map(|obligation| {
+        let verdict = match failed(obligation) {
+            true => Verdict::NotProved { parts: Vec::new() },
+            false => Verdict::Holds { prover: "z3".into() },
+        };
+        Proved { obligation: obligation.clone(), verdict, seconds: 0.0 }
+    });
+    let report = Report { policy: "changed".into(), obligations: obligations.collect() };
+    assert_eq!(report.obligations.iter().filter(|one| !one.verdict.holds()).count(), 2);
+    let too = fails_too(&report, &theorems, &base, &Options::default()).unwrap();
+    assert_eq!(too.iter().map(|id| id.about.as_str()).collect::<Vec<_>>(), ["pull"]);
 }
