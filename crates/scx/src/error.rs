@@ -22,6 +22,8 @@ pub enum Error {
     NoAtomics,
     #[error("this kernel is PREEMPT_RT, which refuses the BPF timers that policies need")]
     RealTime,
+    #[error("{0}")]
+    Host(#[from] hearth_host::Error),
     #[error("this kernel has no type information (BTF): there is no /sys/kernel/btf/vmlinux")]
     NoBtf,
     #[error(

@@ -98,7 +98,7 @@ impl Session {
         requirements::check()?;
         let old = replace::loader_to_replace(options.replace)?;
         let object = object::for_policy(&policy, options.purpose())?;
-        let host = Host::detect();
+        let host = Host::detect()?;
         let frequency = options.frequency.clone().resolve(&host);
         let cgroup = options.cgroup().map(Cgroup::open).transpose()?;
         // Fails early if the machine of the model does not fit.

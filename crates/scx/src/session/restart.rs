@@ -35,7 +35,7 @@ impl Session {
             // The arena has a fixed address, so unmap the old one first.
             drop(running.loaded);
             let object = object::for_policy(policy, object::Purpose::Run)?;
-            running.loaded = load::load(policy, &object, &Host::detect(), &options)?;
+            running.loaded = load::load(policy, &object, &Host::detect()?, &options)?;
         }
         let driver = self.attach_again(&mut running, &options)?;
         let cores = running.host.cpus.len();
@@ -52,7 +52,7 @@ impl Session {
         let frequency = &self.shared.frequency;
         loop {
             wait_until_settled();
-            running.host = Host::detect();
+            running.host = Host::detect()?;
             let driver = frequency.driver(&running.host)?;
             running.loaded.begin_again(&running.host, options)?;
             frequency.store(&running.loaded.arena, &running.host, driver.as_ref());
