@@ -101,8 +101,8 @@ impl Error {
             Error::NoConfig { .. } => {
                 "install the kernel's configuration (it belongs to the kernel's package), or load the module `configs`".into()
             }
-            Error::Busy { ours: true, .. } => "stop it first (`hearth stop`), or replace it: hearth run --replace".into(),
-            Error::Busy { .. } => "stop that scheduler first; `hearth run --replace` can only replace policies of Hearth".into(),
+            Error::Busy { ours: true, .. } => "stop it first (`hearth stop`), or replace it: hearth run POLICY --replace".into(),
+            Error::Busy { .. } => "stop that scheduler first; `hearth run` with --replace can only replace policies of Hearth".into(),
             Error::DoesNotEnd { .. } => "end its process, or press SysRq-S, which returns to the kernel's own scheduler".into(),
             Error::NoLibrary { .. } => "set HEARTH_LIB to the folder that has runtime/, or install Hearth with `make install`".into(),
             Error::NoHeaders { .. } => "run `make bpf` in Hearth's sources, which unpacks them".into(),
@@ -118,7 +118,7 @@ impl Error {
             Error::NoCgroup { .. } => format!("name a cgroup below {}; for the whole system leave out --cgroup", crate::cgroup::MOUNT),
             Error::Topology { .. } => "choose another machine: hearth list machines".into(),
             Error::Socket(_) => "if `hearth run` hangs, end its process: the kernel's own scheduler then takes over".into(),
-            Error::Answer(_) => "restart the policy with this version of Hearth: hearth run --replace".into(),
+            Error::Answer(_) => "restart the policy with this version of Hearth: hearth run POLICY --replace".into(),
             Error::Param(error) => return error.help(),
             Error::Ended(info) => return info.help(),
             _ => return None,

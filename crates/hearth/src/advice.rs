@@ -1,0 +1,220 @@
+//! The commands of Hearth that messages and pages recommend are accepted by the command line.
+
+use crate::cli::{Cli, definition};
+use clap::FromArgMatches;
+use clap::error::ErrorKind;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a placeholder may stand for: `FILE`, `{name}`, `...`.
+const VALUES: [&str; 4] = ["nest", "4", "10s", "nest.r_max=5"];
+/// What these stand for.
+const NAMED: [(&str, &str); 6] = [
+    ("VERB", "list"),
+    ("SHELL", "bash"),
+    ("MODEL", hearth_features::NAMES[0]),
+    ("N", "4"),
+    ("{more}", "4"),
+    ("{RECORDINGS}", "4"),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+        if entry.is_dir() {
+            files(&entry, extension, found);
+        } else if entry.extension().is_some_and(|found| found == extension) {
+            found.push(entry);
+        }
+    }
+}
+
+/// The string literals of a Rust file before its tests, without escapes and line breaks.
+fn strings(source: &str) -> Vec<String> {
+    let source = source.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    let (mut found, mut rest) = (Vec::new(), source);
+    while let Some(start) = rest.find(['"', '\'', '/']) {
+        let (mark, after) = (rest.as_bytes()[start], &rest[start + 1..]);
+        let length = match mark {
+            b'/' if after.starts_with('/') => after.find('\n').unwrap_or(after.len()),
+            b'/' => 0,
+            // A character or a lifetime.
+            b'\'' if after.starts_with('\\') => after[1..].find('\'').map_or(0, |end| end + 2),
+            b'\'' => after.char_indices().nth(1).filter(|(_, c)| *c == '\'').map_or(0, |(end, _)| end + 1),
+            _ => {
+                let raw = rest[..start].trim_end_matches('#').ends_with('r')
+                    && !rest[..start].ends_with(char::is_alphanumeric)
+                    || rest[..start].ends_with("r")
+                        && !rest[..start - 1].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+                let text = literal(
+                    after,
+                    raw.then(|| rest[..start].len() - rest[..start].trim_end_matches('#').len()),
+                );
+                found.push(joined(text));
+                text.len() + 1
+            }
+        };
+        rest = after.get(length..).unwrap_or_default();
+    }
+    found
+}
+
+/// A literal up to its closing quote; `hashes` of a raw one.
+fn literal(text: &str, hashes: Option<usize>) -> &str {
+    if let Some(hashes) = hashes {
+        let end = format!("\"{}", "#".repeat(hashes));
+        return &text[..text.find(&end).unwrap_or(text.len())];
+    }
+    let mut escaped = false;
+    let end = text.find(|c| {
+        let closes = c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        closes
+    });
+    &text[..end.unwrap_or(text.len())]
+}
+
+/// Joins lines that end in a backslash.
+fn joined(text: &str) -> String {
+    let mut parts = text.split("\\\n");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.trim_start()).replace("\\\"", "\"").replace("\\n", "\n")
+}
+
+/// The commands in a text: in backticks, or after `sudo`, a colon or a bracket to the end of the sentence.
+fn commands(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (start, _) in text.match_indices("hearth ") {
+        let (before, rest) = (&text[..start], &text[start..]);
+        let before = before.strip_suffix("sudo ").unwrap_or(before);
+        let end = match before.chars().last() {
+            Some('`') => rest.find('`'),
+            Some(' ') if before.ends_with(": ") && !before.ends_with("error: ") => {
+                rest.find(['\n', '`', ';'])
+            }
+            Some('(') => rest.find([')', '\n']),
+            None | Some('\n') if is_verb(rest) => rest.find(['\n', '`', ';']),
+            _ => continue,
+        };
+        found.push(rest[..end.unwrap_or(rest.len())].trim().to_owned());
+    }
+    found
+}
+
+/// Whether a verb follows `hearth`: not in "hearth has a bug".
+fn is_verb(command: &str) -> bool {
+    command.split_whitespace().nth(1).is_some_and(|word| definition().find_subcommand(word).is_some())
+}
+
+/// Whether a word stands for what the user writes.
+fn is_placeholder(word: &str) -> bool {
+    let is_name = word.chars().all(|c| c.is_ascii_uppercase() || "_.".contains(c));
+    word.contains('{') || word.ends_with("...") || is_name
+}
+
+/// A word with a value for its placeholder; `None` for an option that may be left out.
+fn filled(word: &str, value: &str) -> Option<String> {
+    let named = NAMED.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
+    match word.starts_with('[') {
+        true => None,
+        false if is_placeholder(word) => Some(named.unwrap_or(value).into()),
+        false => Some(word.into()),
+    }
+}
+
+fn parse(words: &[String]) -> Result<(), clap::Error> {
+    let matches = definition().try_get_matches_from(words)?;
+    Cli::from_arg_matches(&matches).map(drop)
+}
+
+/// Why a command is not accepted, whatever its placeholders stand for.
+fn refusal(command: &str, mention: bool) -> Option<String> {
+    let Some(words) = shlex::split(command) else { return Some("unbalanced quotes".into()) };
+    let end = words
+        .iter()
+        .position(|word| [">", "|", "&", "2>&1", "&&", "#"].contains(&&**word))
+        .unwrap_or(words.len());
+    let words = &words[..end];
+    let only_verbs = words[1..].iter().all(|word| word.chars().all(|c| c.is_ascii_lowercase()));
+    let mut refusal = None;
+    for value in VALUES {
+        let mut filled: Vec<String> = words.iter().filter_map(|word| filled(word, value)).collect();
+        // A mention may end in a flag that has a value.
+        for _ in 0..=usize::from(mention) {
+            let Err(error) = parse(&filled) else { return None };
+            if is_about(error.kind()) || is_incomplete(error.kind()) && (only_verbs || mention) {
+                return None;
+            }
+            refusal = error.to_string().lines().next().map(str::to_owned);
+            filled.push(value.into());
+        }
+    }
+    refusal
+}
+
+fn is_about(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::DisplayHelp | ErrorKind::DisplayVersion)
+}
+
+fn is_incomplete(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::MissingRequiredArgument
+            | ErrorKind::MissingSubcommand
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    )
+}
+
+#[test]
+fn every_recommended_command_is_accepted() {
+    let (mut sources, mut wrong, mut count) = (Vec::new(), Vec::new(), 0);
+    files(&root().join("crates"), "rs", &mut sources);
+    for path in sources {
+        let name = path.strip_prefix(root()).expect("a path").display().to_string();
+        if !name.contains("/src/") || name.contains("/tests") || name.ends_with("/advice.rs") {
+            continue;
+        }
+        let source = fs::read_to_string(&path).expect("a source");
+        for (text, command) in
+            strings(&source).iter().flat_map(|text| commands(text).into_iter().map(move |c| (text, c)))
+        {
+            count += 1;
+            // The program adds the rest: the user's own command.
+            let begins = text.strip_prefix("sudo ").unwrap_or(text) == &command;
+            wrong.extend(refusal(&command, begins).map(|why| format!("{name}: {command}: {why}")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 100, "only {count} commands were found");
+}
+
+/// Inline code of the book may leave out what it is not about.
+#[test]
+fn every_command_that_the_book_mentions_exists() {
+    let (mut pages, mut wrong, mut count) = (Vec::new(), Vec::new(), 0);
+    files(&root().join("docs/src"), "md", &mut pages);
+    for path in pages.into_iter().chain([root().join("README.md"), root().join("CONTRIBUTING.md")]) {
+        use pulldown_cmark::{Event, Parser};
+        let page = fs::read_to_string(&path).expect("a page");
+        for event in Parser::new_ext(&page, pulldown_cmark::Options::ENABLE_TABLES) {
+            let Event::Code(code) = event else { continue };
+            let code = code.strip_prefix("sudo ").unwrap_or(&code);
+            if code.starts_with("hearth ") {
+                count += 1;
+                wrong.extend(refusal(code, true).map(|why| format!("{}: {code}: {why}", path.display())));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 50, "only {count} commands were found");
+}
+
+#[test]
+fn commands_are_found_in_messages() {
+    let source = "f(\"write one: hearth new x\", '\"', r#\"`sudo hearth run \\\n  nest`\"#); // \"hearth no\"\n g(\"(hearth a) hearth b\")";
+    let found: Vec<String> = strings(source).iter().flat_map(|text| commands(text)).collect();
+    assert_eq!(found, ["hearth new x", "hearth run nest", "hearth a"]);
+}
