@@ -112,6 +112,9 @@ impl Error {
             Error::Compile { .. } | Error::Verifier { .. } => {
                 "this is a bug in Hearth: please report the policy, the kernel and this log".into()
             }
+            Error::Load { what, .. } if what.contains("isolcpus") => {
+                "boot without `isolcpus=`; a cgroup with `cpuset.cpus.partition` = isolated keeps cores free instead".into()
+            }
             Error::NotRunning { ops: Some(_) } => "that scheduler is not Hearth's: use its own tools".into(),
             Error::NotRunning { ops: None } => "start one: hearth run nest".into(),
             Error::TooManyCores { .. } => "boot with maxcpus=1024, or take cores off line".into(),

@@ -52,15 +52,15 @@ impl Session {
         let frequency = &self.shared.frequency;
         loop {
             wait_until_settled();
+            running.hotplugs = requirements::hotplugs();
             running.host = Host::detect()?;
             let driver = frequency.driver(&running.host)?;
             running.loaded.begin_again(&running.host, options)?;
             frequency.store(&running.loaded.arena, &running.host, driver.as_ref());
             running.since = now();
-            match running.loaded.attach() {
-                // Another hot-plug meanwhile.
-                Err(Error::Ended(info)) if info.restart() => {}
-                attached => return attached.map(|()| driver),
+            // Again after another hot-plug meanwhile.
+            if !running.attach()? {
+                return Ok(driver);
             }
         }
     }
