@@ -30,7 +30,9 @@ impl KernelLog {
         loop {
             match file.read(&mut record) {
                 Ok(0) => break,
-                Ok(length) => said.extend(message(&String::from_utf8_lossy(&record[..length])).map(str::to_owned)),
+                Ok(length) => {
+                    said.extend(message(&String::from_utf8_lossy(&record[..length])).map(str::to_owned))
+                }
                 // Records were overwritten: the next read continues behind them.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
                 Err(_) => break,
@@ -53,7 +55,8 @@ mod tests {
 
     #[test]
     fn only_messages_of_sched_ext_count() {
-        let refused = "3,812,9501234,-;sched_ext: Not compatible with \"isolcpus=\" domain isolation\n SUBSYSTEM=x\n";
+        let refused =
+            "3,812,9501234,-;sched_ext: Not compatible with \"isolcpus=\" domain isolation\n SUBSYSTEM=x\n";
         assert_eq!(message(refused), Some("Not compatible with \"isolcpus=\" domain isolation"));
         for other in ["6,1,2,-;usb 1-1: sched_ext: no", "nonsense", "6,1,2,-;sched_ext: \n", ""] {
             assert_eq!(message(other), None, "{other}");

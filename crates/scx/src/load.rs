@@ -274,9 +274,7 @@ fn rejected(policy: &Policy, error: &libbpf_rs::Error) -> Error {
     let policy = policy.name().to_owned();
     match log.contains("BEGIN PROG LOAD LOG").then(file).flatten() {
         Some(path) => Error::Verifier { policy, what: verifier_conclusion(&log), log: path },
-        None => {
-            Error::Load { policy, action: "loaded", what: why(error, None, &log) }
-        }
+        None => Error::Load { policy, action: "loaded", what: why(error, None, &log) },
     }
 }
 

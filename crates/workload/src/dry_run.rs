@@ -63,6 +63,20 @@ impl Workload {
         self.dry_run_at(max_steps, NOMINAL_KHZ)
     }
 
+    /// The threads that wait forever, each with the steps that it has done.
+    pub(crate) fn blocked(&self, max_steps: u64) -> Vec<(ThreadIdx, Vec<Op>)> {
+        let mut run = Execution::new(self, NOMINAL_KHZ);
+        if !run.run(max_steps) {
+            return Vec::new();
+        }
+        let states = (0..).zip(&run.states);
+        let blocked = states.filter_map(|(thread, state)| match state {
+            State::Blocked(steps, _) => Some((thread, steps.done())),
+            _ => None,
+        });
+        blocked.collect()
+    }
+
     /// Like [`dry_run`](Self::dry_run), with all cores at `khz`.
     pub(crate) fn dry_run_at(&self, max_steps: u64, khz: u32) -> DryRun {
         let mut run = Execution::new(self, khz);

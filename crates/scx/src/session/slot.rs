@@ -52,7 +52,8 @@ impl Running {
     /// Whether an end of the policy is due to a core that came or went: the kernel asks for a new start, or it found an error
     /// because that core dispatched first.
     pub fn ended_by_hotplug(&self, info: &ExitInfo) -> bool {
-        info.restart() || info.is_error() && (requirements::hotplugs() != self.hotplugs || requirements::hotplugging())
+        info.restart()
+            || info.is_error() && (requirements::hotplugs() != self.hotplugs || requirements::hotplugging())
     }
 
     pub fn statistics(&self, policy: &Policy) -> Statistics {

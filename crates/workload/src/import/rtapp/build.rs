@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::document::{Document, Event, Phase, Task};
 use super::{Notes, Refusal, refuse};
 use crate::generate::CYCLES_PER_US;
-use crate::{BarrierIdx, Op, SemIdx, Thread, ThreadIdx, Timer, TimerIdx, Workload};
+use crate::{BarrierIdx, DRY_RUN_STEPS, Op, SemIdx, Thread, ThreadIdx, Timer, TimerIdx, Workload};
 
 /// Maximum number of threads of a document.
 const MOST_THREADS: u64 = 1_000_000;
@@ -19,7 +19,48 @@ pub(super) fn workload(document: &Document, notes: &mut Notes) -> Result<Workloa
     if threads > MOST_THREADS {
         return refuse("tasks", format!("the document has {threads} threads; the maximum is {MOST_THREADS}"));
     }
-    let loops = loops(document, notes)?;
+    let mut equal = Notes::default();
+    let loops = loops(document, &mut equal)?;
+    let workload = built(document, &loops, notes)?;
+    if let Some(duration) = document.duration
+        && workload.check("").is_err()
+        && let Some(workload) = unequal(document, duration, notes)?
+    {
+        return Ok(workload);
+    }
+    equal.0.into_iter().for_each(|note| notes.add(note));
+    Ok(workload)
+}
+
+/// The graph in which each endless task goes on while it can: as often as fits into the duration, or up to the step at which
+/// it would wait forever. `None` if a task with a given number of rounds waits forever.
+fn unequal(document: &Document, duration: u64, notes: &mut Notes) -> Result<Option<Workload>, Refusal> {
+    let fits = |task: &Task| duration.saturating_sub(before(task)).checked_div(nominal(task));
+    let most = document.tasks.iter().filter_map(fits).max().unwrap_or(0);
+    let rounds = |task: &Task| u32::try_from(fits(task).unwrap_or(most)).unwrap_or(u32::MAX);
+    let loops: Vec<u32> =
+        document.tasks.iter().map(|task| task.loops.unwrap_or_else(|| rounds(task))).collect();
+    let mut workload = built(document, &loops, notes)?;
+    let owners = document.tasks.iter().flat_map(|task| std::iter::repeat_n(task, task.instances as usize));
+    let endless: Vec<bool> = owners.map(|task| task.loops.is_none()).collect();
+    for (thread, done) in workload.blocked(DRY_RUN_STEPS) {
+        if endless[thread as usize] {
+            workload.threads[thread as usize].ops = done;
+        }
+    }
+    if workload.check("").is_err() {
+        return Ok(None);
+    }
+    notes.add(format!(
+        "tasks that loop forever in rt-app end here after {} s at 2.1 GHz, or where they would wait for a task that has \
+         ended",
+        duration as f64 / 1e6
+    ));
+    Ok(Some(workload))
+}
+
+/// The graph with these numbers of rounds.
+fn built(document: &Document, loops: &[u32], notes: &mut Notes) -> Result<Workload, Refusal> {
     let mut build = Build::new(document);
     let mut steps = 0;
     for (index, task) in document.tasks.iter().enumerate() {
@@ -190,6 +231,8 @@ struct Build<'a> {
     waits: BTreeMap<(bool, &'a str), BTreeMap<ThreadIdx, SemIdx>>,
     barriers: BTreeMap<&'a str, BarrierIdx>,
     forked: BTreeSet<&'a str>,
+    /// Mutexes that the thread has locked before the current event.
+    held: BTreeSet<&'a str>,
 }
 
 /// First component of the keys of `Build::waits`.
@@ -209,6 +252,7 @@ impl<'a> Build<'a> {
             waits: BTreeMap::new(),
             barriers: BTreeMap::new(),
             forked: BTreeSet::new(),
+            held: BTreeSet::new(),
         };
         for task in &document.tasks {
             let first = build.workload.threads.len() as ThreadIdx;
@@ -275,6 +319,7 @@ impl<'a> Build<'a> {
         loops: u32,
         notes: &mut Notes,
     ) -> Result<Vec<Op>, Refusal> {
+        self.held.clear();
         let mut ops = self.delay(thread, task);
         self.phases(thread, &task.before, 1, &mut ops, notes)?;
         let mut round = Vec::new();
@@ -342,15 +387,23 @@ impl<'a> Build<'a> {
             Event::Timer { timer, period, mode } => {
                 ops.push(Op::Timer(self.timer(thread, timer, *mode), period * 1000));
             }
-            Event::Lock(name) => ops.push(Op::Wait(self.mutex(name))),
-            Event::Unlock(name) => ops.push(Op::Post(self.mutex(name))),
+            Event::Lock(name) => {
+                self.held.insert(name);
+                ops.push(Op::Wait(self.mutex(name)));
+            }
+            Event::Unlock(name) => {
+                self.held.remove(name.as_str());
+                ops.push(Op::Post(self.mutex(name)));
+            }
             Event::Wait { condition, mutex } => self.wait(thread, condition, mutex, ops),
             Event::Sync { condition, mutex } => {
+                // rt-app's tutorial says that it locks; rt-app itself does not, so documents lock before it.
                 let sem = self.mutex(mutex);
-                ops.push(Op::Wait(sem));
+                let locks = !self.held.contains(mutex.as_str());
+                ops.extend(locks.then_some(Op::Wait(sem)));
                 self.signal(thread, condition, phase, ops, notes)?;
                 self.wait(thread, condition, mutex, ops);
-                ops.push(Op::Post(sem));
+                ops.extend(locks.then_some(Op::Post(sem)));
             }
             Event::Signal(name) => self.signal(thread, name, phase, ops, notes)?,
             Event::Broadcast(name) => self.wake_all(CONDITION, thread, name, phase, ops, notes),

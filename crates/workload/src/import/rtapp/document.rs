@@ -294,7 +294,7 @@ fn event(
         "signal" => Event::Signal(text(value, place)?),
         "broad" | "broadcast" => Event::Broadcast(text(value, place)?),
         "barrier" => Event::Barrier(text(value, place)?),
-        "suspend" => Event::Suspend(suspended(value, place, task, notes)),
+        "suspend" => Event::Suspend(suspended(value, task, notes)),
         "resume" => Event::Resume(text(value, place)?),
         "yield" => Event::Yield,
         "fork" => Event::Fork(text(value, place)?),
@@ -308,13 +308,14 @@ fn event(
     }))
 }
 
-/// The name by which a task is resumed. rt-app before June 2025 read it from the value; later versions always use the task's.
-fn suspended(value: &Json, place: &str, task: &str, notes: &mut Notes) -> String {
+/// The name by which a task is resumed. rt-app before June 2025 read it from the value; later versions use the task's.
+fn suspended(value: &Json, task: &str, notes: &mut Notes) -> String {
     match value {
         Json::Text(name) if !name.is_empty() && name != task => {
-            notes.add(format!(
-                "{place}: resumed by the name `{name}`, as in rt-app before June 2025; later versions use the task's name"
-            ));
+            notes.add(
+                "tasks are resumed by the names that their `suspend` gives, as in rt-app before June 2025; later versions \
+                 use the tasks' names",
+            );
             name.clone()
         }
         _ => task.to_string(),

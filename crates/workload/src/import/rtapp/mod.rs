@@ -15,7 +15,7 @@ use document::Document;
 
 /// True if `text` looks like an rt-app document: it has tasks and is not a workload file.
 pub fn recognises(text: &str) -> bool {
-    ["\"tasks\"", "'tasks'", "\"global\""].iter().any(|key| text.contains(key))
+    ["\"tasks\"", "'tasks'", "\"global\"", "\"resources\""].iter().any(|key| text.contains(key))
         && !text.contains("\"hearth_workload\"")
 }
 

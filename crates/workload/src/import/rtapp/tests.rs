@@ -185,6 +185,19 @@ fn broadcast_sync_suspend_and_barrier() {
 }
 
 #[test]
+fn sync_locks_what_is_not_locked_yet() {
+    for (before, after) in [("", ""), (r#""lock0": "m","#, r#", "unlock0": "m""#)] {
+        let text = format!(
+            r#"{{"tasks": {{
+                "ball": {{"loop": 5, {before} "sync": {{"ref": "c", "mutex": "m"}} {after}}},
+                "wall": {{"loop": 5, "lock": "m", "wait": {{"ref": "c", "mutex": "m"}}, "unlock": "m", "run": 1000, "signal": "c"}}
+            }}}}"#
+        );
+        assert_eq!(ms(&text), 5);
+    }
+}
+
+#[test]
 fn endless_tasks_end_with_the_duration() {
     let (workload, notes) = good(
         r#"{"tasks": {
@@ -202,6 +215,24 @@ fn endless_tasks_end_with_the_duration() {
     assert!(matches!(workload.threads[1].ops[0], Op::Repeat(3, _)));
     let text = bad(r#"{"tasks": {"a": {"run": 1}}}"#);
     assert!(text.contains("tasks.a: loops forever") && text.contains("`duration`"), "{text}");
+}
+
+/// A task that needs several rounds of another one for each of its own.
+#[test]
+fn endless_tasks_go_round_as_often_as_they_can() {
+    let (workload, notes) = good(
+        r#"{"tasks": {
+            "main": {"loop": 3, "phases": {
+                "draw": {"loop": 4, "resume": "helper", "run": 1000, "suspend": "main"},
+                "rest": {"sleep": 50000}
+            }},
+            "helper": {"loop": -1, "suspend": "helper", "run": 500, "resume": "main"}
+        }, "global": {"duration": 6}}"#,
+    );
+    let done = workload.threads[1].steps().filter(|op| matches!(op, Op::Run(_))).count();
+    assert_eq!(done, 12);
+    assert!(notes.iter().any(|n| n.contains("end here after 6 s")), "{notes:?}");
+    assert!(!notes.iter().any(|n| n.contains("here 3 times")), "{notes:?}");
 }
 
 #[test]
