@@ -3,6 +3,7 @@
 use crate::cli::{Cli, definition};
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
+use proc_macro2::{TokenStream, TokenTree};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -32,56 +33,29 @@ fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The string literals of a Rust file before its tests, without escapes and line breaks.
+/// The string literals of a Rust file before its tests.
 fn strings(source: &str) -> Vec<String> {
     let source = source.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-    let (mut found, mut rest) = (Vec::new(), source);
-    while let Some(start) = rest.find(['"', '\'', '/']) {
-        let (mark, after) = (rest.as_bytes()[start], &rest[start + 1..]);
-        let length = match mark {
-            b'/' if after.starts_with('/') => after.find('\n').unwrap_or(after.len()),
-            b'/' => 0,
-            // A character or a lifetime.
-            b'\'' if after.starts_with('\\') => after[1..].find('\'').map_or(0, |end| end + 2),
-            b'\'' => after.char_indices().nth(1).filter(|(_, c)| *c == '\'').map_or(0, |(end, _)| end + 1),
-            _ => {
-                let raw = rest[..start].trim_end_matches('#').ends_with('r')
-                    && !rest[..start].ends_with(char::is_alphanumeric)
-                    || rest[..start].ends_with("r")
-                        && !rest[..start - 1].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-                let text = literal(
-                    after,
-                    raw.then(|| rest[..start].len() - rest[..start].trim_end_matches('#').len()),
-                );
-                found.push(joined(text));
-                text.len() + 1
-            }
-        };
-        rest = after.get(length..).unwrap_or_default();
-    }
+    let mut found = Vec::new();
+    collect(source.parse().expect("a Rust file"), &mut found);
     found
 }
 
-/// A literal up to its closing quote; `hashes` of a raw one.
-fn literal(text: &str, hashes: Option<usize>) -> &str {
-    if let Some(hashes) = hashes {
-        let end = format!("\"{}", "#".repeat(hashes));
-        return &text[..text.find(&end).unwrap_or(text.len())];
+fn collect(tokens: TokenStream, found: &mut Vec<String>) {
+    // Documentation is an attribute, too.
+    let is_doc = |group: &TokenStream| group.to_string().starts_with("doc =");
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) if is_doc(&group.stream()) => {}
+            TokenTree::Group(group) => collect(group.stream(), found),
+            TokenTree::Literal(literal) => {
+                found.extend(
+                    syn::parse_str::<syn::LitStr>(&literal.to_string()).ok().map(|text| text.value()),
+                );
+            }
+            _ => {}
+        }
     }
-    let mut escaped = false;
-    let end = text.find(|c| {
-        let closes = c == '"' && !escaped;
-        escaped = c == '\\' && !escaped;
-        closes
-    });
-    &text[..end.unwrap_or(text.len())]
-}
-
-/// Joins lines that end in a backslash.
-fn joined(text: &str) -> String {
-    let mut parts = text.split("\\\n");
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |text, part| text + part.trim_start()).replace("\\\"", "\"").replace("\\n", "\n")
 }
 
 /// The commands in a text: in backticks, or after `sudo`, a colon or a bracket to the end of the sentence.
@@ -125,9 +99,14 @@ fn filled(word: &str, value: &str) -> Option<String> {
     }
 }
 
-fn parse(words: &[String]) -> Result<(), clap::Error> {
+/// Reads a command line, and runs it if it only prints names.
+fn accept(words: &[String]) -> Result<(), clap::Error> {
     let matches = definition().try_get_matches_from(words)?;
-    Cli::from_arg_matches(&matches).map(drop)
+    let cli = Cli::from_arg_matches(&matches)?;
+    if words.get(1).is_some_and(|verb| verb == "list") {
+        cli.run().unwrap_or_else(|failure| panic!("{words:?}: {failure:?}"));
+    }
+    Ok(())
 }
 
 /// Why a command is not accepted, whatever its placeholders stand for.
@@ -144,7 +123,7 @@ fn refusal(command: &str, mention: bool) -> Option<String> {
         let mut filled: Vec<String> = words.iter().filter_map(|word| filled(word, value)).collect();
         // A mention may end in a flag that has a value.
         for _ in 0..=usize::from(mention) {
-            let Err(error) = parse(&filled) else { return None };
+            let Err(error) = accept(&filled) else { return None };
             if is_about(error.kind()) || is_incomplete(error.kind()) && (only_verbs || mention) {
                 return None;
             }
@@ -168,27 +147,52 @@ fn is_incomplete(kind: ErrorKind) -> bool {
     )
 }
 
+/// The texts of the program, each with its file.
+fn texts() -> Vec<(String, String)> {
+    let mut sources = Vec::new();
+    files(&root().join("crates"), "rs", &mut sources);
+    let name = |path: &Path| path.strip_prefix(root()).expect("a path").display().to_string();
+    let is_ours =
+        |name: &str| name.contains("/src/") && !name.contains("/tests") && !name.ends_with("/advice.rs");
+    let texts = sources.into_iter().map(|path| (name(&path), path)).filter(|(name, _)| is_ours(name));
+    let texts = texts.flat_map(|(name, path)| {
+        let source = fs::read_to_string(path).expect("a source");
+        strings(&source).into_iter().map(move |text| (name.clone(), text))
+    });
+    texts.collect()
+}
+
 #[test]
 fn every_recommended_command_is_accepted() {
-    let (mut sources, mut wrong, mut count) = (Vec::new(), Vec::new(), 0);
-    files(&root().join("crates"), "rs", &mut sources);
-    for path in sources {
-        let name = path.strip_prefix(root()).expect("a path").display().to_string();
-        if !name.contains("/src/") || name.contains("/tests") || name.ends_with("/advice.rs") {
-            continue;
-        }
-        let source = fs::read_to_string(&path).expect("a source");
-        for (text, command) in
-            strings(&source).iter().flat_map(|text| commands(text).into_iter().map(move |c| (text, c)))
-        {
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for (file, text) in texts() {
+        for command in commands(&text) {
             count += 1;
             // The program adds the rest: the user's own command.
-            let begins = text.strip_prefix("sudo ").unwrap_or(text) == &command;
-            wrong.extend(refusal(&command, begins).map(|why| format!("{name}: {command}: {why}")));
+            let begins = text.strip_prefix("sudo ").unwrap_or(&text) == command;
+            wrong.extend(refusal(&command, begins).map(|why| format!("{file}: {command}: {why}")));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(count > 100, "only {count} commands were found");
+}
+
+#[test]
+fn every_recommended_target_of_make_exists() {
+    let makefile = fs::read_to_string(root().join("Makefile")).expect("a Makefile");
+    let mut count = 0;
+    for (file, text) in texts() {
+        for after in text.split("`make ").skip(1).filter_map(|after| Some(after.split_once('`')?.0)) {
+            let is_target = |word: &&str| {
+                word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') && !word.starts_with('-')
+            };
+            for target in after.split_whitespace().filter(is_target) {
+                count += 1;
+                assert!(makefile.contains(&format!("\n{target}:")), "{file}: make {target}");
+            }
+        }
+    }
+    assert!(count > 3, "only {count} targets were found");
 }
 
 /// Inline code of the book may leave out what it is not about.
@@ -214,7 +218,12 @@ fn every_command_that_the_book_mentions_exists() {
 
 #[test]
 fn commands_are_found_in_messages() {
-    let source = "f(\"write one: hearth new x\", '\"', r#\"`sudo hearth run \\\n  nest`\"#); // \"hearth no\"\n g(\"(hearth a) hearth b\")";
+    let source = r##"
+        /// "`hearth no`"
+        fn f() { g("write one: hearth new x", '"', "`sudo hearth run \
+            nest`"); } // "hearth no"
+        h!(r#"(hearth a) hearth has a bug"#)
+    "##;
     let found: Vec<String> = strings(source).iter().flat_map(|text| commands(text)).collect();
     assert_eq!(found, ["hearth new x", "hearth run nest", "hearth a"]);
 }
