@@ -1,9 +1,10 @@
 //! The commands of Hearth that messages and pages recommend are accepted by the command line.
 
 use crate::cli::{Cli, definition};
-use clap::FromArgMatches;
 use clap::error::ErrorKind;
+use clap::{Command, FromArgMatches};
 use proc_macro2::{TokenStream, TokenTree};
+use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,11 @@ const NAMED: [(&str, &str); 6] = [
     ("{more}", "4"),
     ("{RECORDINGS}", "4"),
 ];
+
+thread_local! {
+    /// Made once, because that takes longer than to read a command line.
+    static DEFINITION: RefCell<Command> = RefCell::new(definition());
+}
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -80,7 +86,10 @@ fn commands(text: &str) -> Vec<String> {
 
 /// Whether a verb follows `hearth`: not in "hearth has a bug".
 fn is_verb(command: &str) -> bool {
-    command.split_whitespace().nth(1).is_some_and(|word| definition().find_subcommand(word).is_some())
+    command
+        .split_whitespace()
+        .nth(1)
+        .is_some_and(|word| DEFINITION.with_borrow(|definition| definition.find_subcommand(word).is_some()))
 }
 
 /// Whether a word stands for what the user writes.
@@ -101,7 +110,7 @@ fn filled(word: &str, value: &str) -> Option<String> {
 
 /// Reads a command line, and runs it if it only prints names.
 fn accept(words: &[String]) -> Result<(), clap::Error> {
-    let matches = definition().try_get_matches_from(words)?;
+    let matches = DEFINITION.with_borrow_mut(|definition| definition.try_get_matches_from_mut(words))?;
     let cli = Cli::from_arg_matches(&matches)?;
     if words.get(1).is_some_and(|verb| verb == "list") {
         cli.run().unwrap_or_else(|failure| panic!("{words:?}: {failure:?}"));

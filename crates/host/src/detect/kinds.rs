@@ -8,7 +8,7 @@ use std::fmt;
 const ONE_KIND: f64 = 0.1;
 const CAPACITY: &str = "cpu_capacity";
 const HIGHEST: &str = "cpufreq/cpuinfo_max_freq";
-/// The rank of a core that `amd_pstate` prefers. Highest frequencies of ranked cores differ by more than a tenth in
+/// The rank of a core that `amd_pstate` prefers. Highest frequencies of ranked cores may differ by more than a tenth in
 /// all, in small steps.
 const RANK: &str = "cpufreq/amd_pstate_prefcore_ranking";
 
