@@ -584,14 +584,14 @@ static __always_inline bool saakm_knows_cores(void)
 }
 
 /*
- * Sets up the policy's state, a DSQ per core and queue, and a timer per core. After a hot-plug the
+ * Sets up the policy's state, a DSQ per possible core and queue, and a timer per core. After a hot-plug the
  * programs and maps are those of before, and the loader has cleared the memory that it shares. Timers that were armed
  * before find nothing to do.
  */
 s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 {
 	int64_t SAAKM_MEM *params = (int64_t SAAKM_MEM *)saakm_state_attrs(NULL);
-	u32 c, i, n = WORLD->nr_cores, nr_params = WORLD->nr_params;
+	u32 c, i, n = WORLD->nr_cores, nr_params = WORLD->nr_params, possible = scx_bpf_nr_cpu_ids();
 	struct saakm_timer *timer;
 	struct saakm_relief *relief;
 	int error;
@@ -606,6 +606,16 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 	/* Parameters are the first fields of the state. */
 	bpf_for(i, 0, nr_params)
 		params[i & (SAAKM_MAX_PARAMS - 1)] = WORLD->params[i & (SAAKM_MAX_PARAMS - 1)];
+	if (possible > SAAKM_MAX_CORES)
+		possible = SAAKM_MAX_CORES;
+	/* A core that comes on line dispatches before the kernel ends the policy. */
+	bpf_for(c, 0, possible) {
+		bpf_for(i, 0, SAAKM_QUEUES) {
+			error = scx_bpf_create_dsq(saakm_dsq(c, i), -1);
+			if (error)
+				return error;
+		}
+	}
 	bpf_for(c, 0, n) {
 		if (!saakm_core_at(c)->known)
 			continue;
@@ -613,11 +623,6 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 		error = saakm_init_stranger(c);
 		if (error)
 			return error;
-		bpf_for(i, 0, SAAKM_QUEUES) {
-			error = scx_bpf_create_dsq(saakm_dsq(c, i), -1);
-			if (error)
-				return error;
-		}
 		timer = bpf_map_lookup_elem(&saakm_move_timers, &c);
 		relief = bpf_map_lookup_elem(&saakm_relief_timers, &c);
 		if (!timer || !relief)

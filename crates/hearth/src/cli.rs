@@ -200,7 +200,10 @@ fn number(source: &(dyn std::error::Error + 'static), value: &str) -> Option<&'s
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
+    use clap::Arg;
+    use clap::builder::Resettable;
+    use std::cell::RefCell;
+    use std::collections::{BTreeMap, BTreeSet};
 
     fn verbs() -> impl Iterator<Item = Command> {
         let command = definition();
@@ -266,6 +269,120 @@ mod tests {
             assert!(line.chars().count() <= 96, "too long: {line}");
             accept(&line);
         }
+    }
+
+    /// Without what arguments demand of each other, so that each is tried alone.
+    fn relaxed(command: Command) -> Command {
+        let command = command.mut_args(|arg| {
+            arg.requires(Resettable::Reset).conflicts_with(Resettable::Reset).exclusive(false)
+        });
+        command.mut_subcommands(relaxed)
+    }
+
+    /// Values, of which each argument accepts one.
+    const VALUES: &[&str] = &[
+        "4",
+        "100",
+        "10s",
+        "0-3",
+        "nest",
+        "name=1",
+        "512M",
+        "nest.r_max=5",
+        "a.trace",
+        "1920x1080",
+        "schedutil",
+        "conserves",
+        "random",
+        "all",
+    ];
+    const INVALID: &[&str] = &["", "-1", "99999999999999999999", "nonsense", "\u{1b}[2J\n=,"];
+
+    fn known_value(argument: &Arg) -> Option<String> {
+        let default = argument.get_default_values().first().and_then(|value| value.to_str());
+        let possible = argument.get_possible_values().first().map(|value| value.get_name().to_owned());
+        possible.or_else(|| default.map(str::to_owned))
+    }
+
+    /// A command line with a value for `tried`, and with the values that the verb requires, or with `all` positional ones.
+    fn line(
+        path: &[String],
+        verb: &Command,
+        values: &BTreeMap<String, String>,
+        tried: (&Arg, &str),
+        all: bool,
+    ) -> Vec<String> {
+        let mut words = path.to_vec();
+        let (mut positional, mut last) = (Vec::new(), Vec::new());
+        for argument in verb.get_arguments() {
+            let value = match argument.get_id() == tried.0.get_id() {
+                true => tried.1,
+                false if argument.is_required_set() || all && argument.is_positional() => {
+                    values.get(argument.get_id().as_str()).map_or("x", String::as_str)
+                }
+                false => continue,
+            };
+            match (argument.get_long(), argument.get_short()) {
+                (Some(long), _) => words.push(format!("--{long}={value}")),
+                (None, Some(short)) => words.extend([format!("-{short}"), value.to_owned()]),
+                (None, None) if argument.is_last_set() => last.push(value.to_owned()),
+                (None, None) => positional.push(value.to_owned()),
+            }
+        }
+        words.extend(positional);
+        if !last.is_empty() {
+            words.push("--".into());
+            words.extend(last);
+        }
+        words
+    }
+
+    /// Whether the words are accepted. Panics where `hearth` would print that it has a bug.
+    fn is_accepted(definition: &RefCell<Command>, words: &[String]) -> bool {
+        let matches = definition.borrow_mut().try_get_matches_from_mut(words);
+        let read = || matches.and_then(|matches| Cli::from_arg_matches(&matches)).is_ok();
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(read))
+            .unwrap_or_else(|_| panic!("a bug in hearth: {words:?}"))
+    }
+
+    /// Tries each argument of a verb, and of the verbs below it. Returns their number.
+    fn try_arguments(definition: &RefCell<Command>, path: &[String], verb: &Command) -> usize {
+        let path = [path, &[verb.get_name().to_owned()]].concat();
+        let arguments: Vec<&Arg> =
+            verb.get_arguments().filter(|arg| arg.get_action().takes_values()).collect();
+        let mut values = BTreeMap::new();
+        // Those that the verb requires first, because all lines need them.
+        for argument in arguments.iter().filter(|arg| arg.is_required_set()) {
+            values.insert(
+                argument.get_id().to_string(),
+                known_value(argument).unwrap_or_else(|| VALUES[4].into()),
+            );
+        }
+        for argument in &arguments {
+            let known = known_value(argument);
+            let mut candidates = known.as_deref().into_iter().chain(VALUES.iter().copied());
+            let accepted = |value: &&str| {
+                let line = |all| line(&path, verb, &values, (argument, value), all);
+                is_accepted(definition, &line(false)) || is_accepted(definition, &line(true))
+            };
+            assert!(
+                candidates.any(|value| accepted(&value)),
+                "{path:?} {}: no value is accepted",
+                argument.get_id()
+            );
+            for value in INVALID {
+                accepted(value);
+            }
+        }
+        arguments.len()
+            + verb.get_subcommands().map(|below| try_arguments(definition, &path, below)).sum::<usize>()
+    }
+
+    #[test]
+    fn every_argument_is_read_or_refused() {
+        let definition = relaxed(definition());
+        let tried = try_arguments(&RefCell::new(definition.clone()), &[], &definition);
+        assert!(tried > 150, "only {tried} arguments");
     }
 
     #[test]

@@ -68,6 +68,7 @@ mod tests {
         write("proc/cpuinfo", "vendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC\ncpu MHz\t\t: 2600.0\n");
         for cpu in ["cpu0", "cpu1"] {
             write(&format!("sys/devices/system/cpu/{cpu}/topology/physical_package_id"), "0\n");
+            write(&format!("sys/devices/system/cpu/{cpu}/topology/core_cpus_list"), &cpu[3..]);
         }
         let here = Here::under(&Files::under(root.path())).unwrap();
         assert_eq!(here.governor, None);

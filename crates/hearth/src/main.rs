@@ -9,6 +9,8 @@ macro_rules! eprintln {
     ($($argument:tt)*) => { eprint!("{}\n", format_args!($($argument)*)) };
 }
 
+#[cfg(test)]
+mod advice;
 mod arguments;
 mod cli;
 mod combinations;

@@ -1,6 +1,7 @@
 //! Errors of measurement and detection.
 
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// An error of measurement or detection.
@@ -18,6 +19,9 @@ pub enum Error {
     Time { name: &'static str, value: Duration, low: Duration, high: Duration },
     #[error("{0} rounds; give 1 to 10000")]
     Rounds(u32),
+    /// A file of sysfs that every description of the cores needs.
+    #[error("the cores of this machine are unknown: cannot read {what} in {}: {reason}; is sysfs mounted, and readable here?", path.display())]
+    Unreadable { what: &'static str, path: PathBuf, reason: String },
     /// A machine file cannot express this machine.
     #[error("{0}")]
     Irregular(String),

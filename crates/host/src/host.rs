@@ -1,5 +1,6 @@
 //! Description of this machine: its cores, topology and frequencies.
 
+use crate::error::Error;
 use crate::sysfs::{Files, fields};
 use hearth_trace::{CoreInfo, Header, INSTRUCTIONS, Source};
 use std::collections::BTreeMap;
@@ -32,19 +33,22 @@ pub struct Host {
 
 impl Host {
     /// Reads the description of this machine.
-    pub fn detect() -> Self {
+    ///
+    /// # Errors
+    /// Its cores cannot be read.
+    pub fn detect() -> Result<Self, Error> {
         Self::read(&Files::under(Path::new("/")))
     }
 
-    fn read(files: &Files) -> Self {
-        let cpus = files.online_cores();
+    fn read(files: &Files) -> Result<Self, Error> {
+        let cpus = files.online_cores()?;
         let cpuinfo = files.text("proc/cpuinfo").unwrap_or_default();
-        Host {
+        Ok(Host {
             name: files.text("proc/sys/kernel/hostname").unwrap_or_default(),
             model: fields(&cpuinfo, "model name").next().unwrap_or_default().to_owned(),
             kernel: files.text("proc/sys/kernel/osrelease").unwrap_or_default(),
             clock: clock(files),
-            cores: topology(files, &cpus),
+            cores: topology(files, &cpus)?,
             nominal_khz: nominal_khz(files, &cpus, &cpuinfo),
             khz_range: (
                 files.cpufreq(&cpus, "cpuinfo_min_freq").min().unwrap_or(0),
@@ -53,7 +57,7 @@ impl Host {
             idle_states: idle_states(files, cpus.first().copied().unwrap_or(0)),
             possible: files.cores("sys/devices/system/cpu/possible").unwrap_or_else(|| cpus.clone()),
             cpus,
-        }
+        })
     }
 
     /// Present frequency of each core in kHz, from cpufreq; 0: unknown.
@@ -83,19 +87,19 @@ fn clock(files: &Files) -> String {
     if counts { INSTRUCTIONS } else { "mono" }.to_owned()
 }
 
-fn topology(files: &Files, cpus: &[u32]) -> Vec<CoreInfo> {
+fn topology(files: &Files, cpus: &[u32]) -> Result<Vec<CoreInfo>, Error> {
     let numa = files.numa_of_cores();
     let (mut physical, mut llc, mut socket) = (Numbers::new(), Numbers::new(), Numbers::new());
     let core = |&cpu: &u32| {
         let package = files.package(cpu);
         // Without information about caches, a package has one.
         let cache = files.last_level_cache(cpu).map(|(_, cores)| cores).ok_or(package);
-        CoreInfo {
-            physical: physical.of(files.siblings(cpu)),
+        Ok(CoreInfo {
+            physical: physical.of(files.siblings(cpu)?),
             llc: llc.of(cache),
             numa: numa.get(&cpu).copied().unwrap_or(0),
             socket: socket.of(package),
-        }
+        })
     };
     cpus.iter().map(core).collect()
 }
@@ -173,13 +177,13 @@ mod tests {
             khz_range: (1_000_000, 3_700_000),
             idle_states: vec!["POLL".into()],
         };
-        assert_eq!(Host::read(&Files::under(root.path())), expected);
+        assert_eq!(Host::read(&Files::under(root.path())).unwrap(), expected);
     }
 
     #[test]
-    fn an_undescribed_machine_has_one_core() {
+    fn a_machine_that_cannot_be_read_has_no_description() {
         let root = tempfile::tempdir().unwrap();
-        let host = Host::read(&Files::under(root.path()));
-        assert_eq!((host.cores, host.possible), (vec![CoreInfo::default()], vec![0]));
+        let error = Host::read(&Files::under(root.path())).unwrap_err().to_string();
+        assert!(error.contains("cpu/online: No such file"), "{error}");
     }
 }

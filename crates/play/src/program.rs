@@ -1,7 +1,7 @@
 //! Compiled form of a thread's steps: flattened, so that one number identifies a step, with everything that can
 //! be computed before the play.
 
-use hearth_workload::{BarrierIdx, MAX_DEPTH, Obstacle, Op, SemIdx, ThreadIdx, Workload};
+use hearth_workload::{BarrierIdx, MAX_DEPTH, Obstacle, Op, SemIdx, ThreadIdx, TimerIdx, Workload};
 use std::fmt;
 
 /// A thread name as the kernel stores it: at most 15 bytes and a terminating 0.
@@ -17,6 +17,8 @@ pub enum Step {
     /// Duration in nanoseconds, as for `Io`.
     Sleep(u64),
     Io(u64),
+    /// Index of the timer, and its period in nanoseconds.
+    Timer(TimerIdx, u64),
     /// `asks`: the post is a request and the wait directly after it is the answer.
     Post {
         sem: SemIdx,
@@ -46,7 +48,7 @@ pub struct Program {
     pub parent: Option<ThreadIdx>,
     /// Number of executed waits, joins and barriers.
     pub waits: u64,
-    /// Number of executed sleeps and I/O waits.
+    /// Number of executed sleeps, I/O waits and timers.
     pub delays: u64,
     pub requests: u64,
 }
@@ -87,6 +89,7 @@ impl Program {
                 Op::Join(child) => Step::Join(child),
                 Op::Sleep(ns) => Step::Sleep(ns),
                 Op::Io(ns) => Step::Io(ns),
+                Op::Timer(timer, ns) => Step::Timer(timer, ns),
                 Op::Post(sem) => Step::Post { sem, asks: false },
                 Op::Wait(sem) => Step::Wait { sem, answers: false },
                 Op::Barrier(barrier) => Step::Barrier(barrier),
@@ -107,7 +110,7 @@ impl Program {
             };
             let counter = match step {
                 Step::Join(_) | Step::Wait { .. } | Step::Barrier(_) => Some(&mut self.waits),
-                Step::Sleep(_) | Step::Io(_) => Some(&mut self.delays),
+                Step::Sleep(_) | Step::Io(_) | Step::Timer(..) => Some(&mut self.delays),
                 _ => None,
             };
             if let Some(counter) = counter {
@@ -164,6 +167,7 @@ impl fmt::Display for Step {
             Step::Barrier(barrier) => Obstacle::Barrier(barrier).fmt(f),
             Step::Sleep(ns) => write!(f, "it sleeps for {} s", ns as f64 / 1e9),
             Step::Io(ns) => write!(f, "it waits for a device for {} s", ns as f64 / 1e9),
+            Step::Timer(_, ns) => write!(f, "it waits for a timer with a period of {} s", ns as f64 / 1e9),
             _ => write!(f, "it is runnable but has no core"),
         }
     }

@@ -12,7 +12,7 @@ use crate::semaphore::{Exit, Semaphore};
 use crate::stacks::Stacks;
 use crate::thread::{Attributes, play};
 use crate::work::Work;
-use hearth_workload::{ThreadIdx, Workload};
+use hearth_workload::{ThreadIdx, Timer, Workload};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -65,11 +65,29 @@ pub struct Recorders {
     pub request: Mutex<Histogram>,
 }
 
+/// A timer of the workload, and the beginning of its period in nanoseconds; 0 before its first use.
+pub struct PeriodTimer(Timer, AtomicU64);
+
+impl PeriodTimer {
+    /// The next expiry, for a thread that began at `began`; `None` if it is past.
+    pub fn expiry(&self, began: u64, period: u64) -> Option<u64> {
+        let mut expiry = None;
+        let _ = self.1.fetch_update(Relaxed, Relaxed, |last| {
+            let last = if last == 0 { began } else { last };
+            let (until, next) = self.0.advance(last, period, now());
+            expiry = until;
+            Some(next)
+        });
+        expiry
+    }
+}
+
 pub struct Shared {
     pub script: Arc<Script>,
     pub slots: Vec<Slot>,
     pub semaphores: Vec<Apart<Semaphore>>,
     pub barriers: Vec<Apart<Barrier>>,
+    pub timers: Vec<PeriodTimer>,
     pub recorders: Recorders,
     /// The cores on which threads were observed.
     pub cores: Cores,
@@ -109,6 +127,7 @@ impl Shared {
                 .map(|(&count, &waiters)| Apart(Semaphore::new(count, waiters)))
                 .collect(),
             barriers: workload.barriers.iter().map(|&width| Apart(Barrier::new(width))).collect(),
+            timers: workload.timers.iter().map(|&timer| PeriodTimer(timer, AtomicU64::new(0))).collect(),
             recorders: Recorders::default(),
             cores: Cores::default(),
             stacks,

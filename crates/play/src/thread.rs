@@ -139,6 +139,14 @@ impl<'a> Played<'a> {
                 self.delay(ns);
                 self.ledger.counts.ios += 1;
             }
+            Step::Timer(timer, period) => {
+                if let Some(expiry) =
+                    shared.timers[timer as usize].expiry(self.slot.forked_at.load(Relaxed), period)
+                {
+                    self.delay_until(expiry);
+                }
+                self.ledger.counts.sleeps += 1;
+            }
             Step::Post { sem, asks } => {
                 if asks {
                     self.asked = now();
@@ -209,7 +217,10 @@ impl<'a> Played<'a> {
     /// Sleeps for `ns` nanoseconds. Uses a timed futex wait instead of `clock_nanosleep`: the kernel does the same
     /// work (a timer wakes the thread), and `Shared::stop` can end the wait early.
     fn delay(&mut self, ns: u64) {
-        let end = now().saturating_add(ns);
+        self.delay_until(now().saturating_add(ns));
+    }
+
+    fn delay_until(&mut self, end: u64) {
         if !self.slot.mailbox.wait_until(end) {
             self.ledger.timer.record(now().saturating_sub(end), &self.shared.recorders.timer);
             self.look_around();

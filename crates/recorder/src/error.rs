@@ -11,6 +11,9 @@ pub enum Error {
     #[error("cannot run `{program}`: {source}. Check its name, and that it is executable and in PATH")]
     Command { program: String, source: io::Error },
 
+    #[error("{0}")]
+    Host(#[from] hearth_host::Error),
+
     #[error("the command contains a zero byte, which no program can be given")]
     ZeroByte,
 

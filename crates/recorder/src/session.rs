@@ -92,7 +92,7 @@ impl Session {
         if matches!(subject, Subject::Command(_)) && is_in_pid_namespace() {
             return Err(Error::PidNamespace);
         }
-        let host = Host::detect();
+        let host = Host::detect()?;
         let signals = (subject != Subject::UntilStopped).then(Signals::hold);
         let child = if command.is_empty() { None } else { Some(HeldCommand::spawn(command)?) };
         let (scope, filter) = match (subject, &child) {

@@ -22,6 +22,8 @@ pub enum Error {
     NoAtomics,
     #[error("this kernel is PREEMPT_RT, which refuses the BPF timers that policies need")]
     RealTime,
+    #[error("{0}")]
+    Host(#[from] hearth_host::Error),
     #[error("this kernel has no type information (BTF): there is no /sys/kernel/btf/vmlinux")]
     NoBtf,
     #[error(
@@ -99,8 +101,8 @@ impl Error {
             Error::NoConfig { .. } => {
                 "install the kernel's configuration (it belongs to the kernel's package), or load the module `configs`".into()
             }
-            Error::Busy { ours: true, .. } => "stop it first (`hearth stop`), or replace it: hearth run --replace".into(),
-            Error::Busy { .. } => "stop that scheduler first; `hearth run --replace` can only replace policies of Hearth".into(),
+            Error::Busy { ours: true, .. } => "stop it first (`hearth stop`), or replace it: hearth run POLICY --replace".into(),
+            Error::Busy { .. } => "stop that scheduler first; `hearth run` with --replace can only replace policies of Hearth".into(),
             Error::DoesNotEnd { .. } => "end its process, or press SysRq-S, which returns to the kernel's own scheduler".into(),
             Error::NoLibrary { .. } => "set HEARTH_LIB to the folder that has runtime/, or install Hearth with `make install`".into(),
             Error::NoHeaders { .. } => "run `make bpf` in Hearth's sources, which unpacks them".into(),
@@ -110,13 +112,16 @@ impl Error {
             Error::Compile { .. } | Error::Verifier { .. } => {
                 "this is a bug in Hearth: please report the policy, the kernel and this log".into()
             }
+            Error::Load { what, .. } if what.contains("isolcpus") => {
+                "boot without `isolcpus=`; a cgroup with `cpuset.cpus.partition` = isolated keeps cores free instead".into()
+            }
             Error::NotRunning { ops: Some(_) } => "that scheduler is not Hearth's: use its own tools".into(),
             Error::NotRunning { ops: None } => "start one: hearth run nest".into(),
             Error::TooManyCores { .. } => "boot with maxcpus=1024, or take cores off line".into(),
             Error::NoCgroup { .. } => format!("name a cgroup below {}; for the whole system leave out --cgroup", crate::cgroup::MOUNT),
             Error::Topology { .. } => "choose another machine: hearth list machines".into(),
             Error::Socket(_) => "if `hearth run` hangs, end its process: the kernel's own scheduler then takes over".into(),
-            Error::Answer(_) => "restart the policy with this version of Hearth: hearth run --replace".into(),
+            Error::Answer(_) => "restart the policy with this version of Hearth: hearth run POLICY --replace".into(),
             Error::Param(error) => return error.help(),
             Error::Ended(info) => return info.help(),
             _ => return None,

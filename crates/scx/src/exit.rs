@@ -1,5 +1,6 @@
 //! Why the kernel ended a policy.
 
+use crate::limits::{self, Limit};
 use std::fmt;
 
 /// `enum scx_exit_kind`: kinds from here on are errors of the policy.
@@ -51,12 +52,23 @@ impl ExitInfo {
         (UNREG..ERROR).contains(&self.kind) && self.code & RESTART != 0
     }
 
+    /// The kernel found an error of the policy, other than a thread that waited too long.
+    pub(crate) fn is_error(&self) -> bool {
+        self.kind >= ERROR && self.kind != STALL
+    }
+
     /// What the user can do.
     pub fn help(&self) -> Option<String> {
         let what = match self.kind {
             SYSRQ => "SysRq-S ended the policy; start it again once the cause is found",
             STALL if self.core_is_taken() => {
                 "a real-time or deadline thread kept the core of this one, which cannot run elsewhere; Linux 6.18 and older give sched_ext no share beside such threads"
+            }
+            STALL if let Some(limit) = self.quota() => {
+                return Some(format!(
+                    "its cgroup has a quota ({limit}), which lets a ready thread wait longer than the watchdog allows; give \
+                     a longer --watchdog, or a larger quota"
+                ));
             }
             STALL => {
                 "a ready thread waited longer than the watchdog allows: the policy lost it, or the machine is overloaded (--watchdog)"
@@ -71,6 +83,12 @@ impl ExitInfo {
 }
 
 impl ExitInfo {
+    /// The quota of the thread that did not run: `NAME[PID] failed to run`.
+    fn quota(&self) -> Option<Limit> {
+        let (thread, _) = self.message.split_once("] failed to run")?;
+        limits::quota_of(thread.rsplit_once('[')?.1.parse().ok()?)
+    }
+
     /// The line of the dump that shows the thread that did not run: `R name[pid]`.
     fn victim(&self, lines: &[&str]) -> Option<usize> {
         let (thread, _) = self.message.split_once(" failed to run")?;

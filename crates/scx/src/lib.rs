@@ -12,6 +12,7 @@ pub mod client;
 pub mod error;
 pub mod exit;
 pub mod frequency;
+mod kernel_log;
 pub mod layout;
 pub mod library;
 pub mod limits;

@@ -3,6 +3,7 @@
 use crate::arena::{Arena, store};
 use crate::error::Error;
 use crate::exit::ExitInfo;
+use crate::kernel_log::KernelLog;
 use crate::layout::*;
 use crate::schedule::{Boost, RealTime};
 use crate::verify::Program;
@@ -273,14 +274,16 @@ fn rejected(policy: &Policy, error: &libbpf_rs::Error) -> Error {
     let policy = policy.name().to_owned();
     match log.contains("BEGIN PROG LOAD LOG").then(file).flatten() {
         Some(path) => Error::Verifier { policy, what: verifier_conclusion(&log), log: path },
-        None => {
-            let what = if log.trim().is_empty() {
-                error.to_string()
-            } else {
-                format!("{error}\n{}", tail(&log, 10))
-            };
-            Error::Load { policy, action: "loaded", what }
-        }
+        None => Error::Load { policy, action: "loaded", what: why(error, None, &log) },
+    }
+}
+
+/// An error of libbpf, with the kernel's reason, or with the end of libbpf's log.
+fn why(error: &libbpf_rs::Error, kernel: Option<String>, log: &str) -> String {
+    match kernel {
+        Some(reason) => format!("{error}; the kernel says: {reason}"),
+        None if log.trim().is_empty() => error.to_string(),
+        None => format!("{error}\n{}", tail(log, 10)),
     }
 }
 
@@ -365,6 +368,7 @@ impl Loaded {
     /// Another scheduler runs, or the policy failed to start.
     pub fn attach(&mut self) -> Result<(), Error> {
         libbpf_log::begin();
+        let mut kernel = KernelLog::begin();
         let _first = RealTime::begin();
         let attached = self.try_attach();
         attached.map_err(|error| match self.exit() {
@@ -373,7 +377,10 @@ impl Loaded {
                 let ops = requirements::running().unwrap_or_default();
                 Error::Busy { ops, by: None, ours: false }
             }
-            None => Error::Load { policy: self.policy.clone(), action: "attached", what: error.to_string() },
+            None => {
+                let what = why(&error, kernel.reason(), &libbpf_log::take());
+                Error::Load { policy: self.policy.clone(), action: "attached", what }
+            }
         })
     }
 
@@ -518,6 +525,15 @@ mod tests {
         let newer = "Reason:\n   | ^-- error: argument 1 is not initialized\n\nSuggestion:\n  Write it.\n\nprocessed 5 insns\n";
         assert_eq!(verifier_conclusion(newer), "argument 1 is not initialized");
         assert_eq!(verifier_conclusion(""), "no reason given");
+    }
+
+    #[test]
+    fn the_kernels_reason_is_quoted_first() {
+        let error = libbpf_rs::Error::from_raw_os_error(libc::EINVAL);
+        let why = |kernel: Option<&str>, log| super::why(&error, kernel.map(str::to_owned), log);
+        assert!(why(Some("Not compatible"), "libbpf: x").ends_with("; the kernel says: Not compatible"));
+        assert!(why(None, "libbpf: x\n").ends_with("\nlibbpf: x"));
+        assert_eq!(why(None, " "), error.to_string());
     }
 
     #[test]

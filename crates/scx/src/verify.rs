@@ -37,7 +37,7 @@ pub struct Verified {
 pub fn verify(policy: &Policy) -> Result<Verified, Error> {
     requirements::check()?;
     let object = object::for_policy(policy, Purpose::Run)?;
-    let host = Host::detect();
+    let host = Host::detect()?;
     let loaded = load::load(policy, &object, &host, &LoadOptions::default())?;
     let mut programs = loaded.programs()?;
     programs.sort_by(|a, b| a.name.cmp(&b.name));

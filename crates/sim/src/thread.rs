@@ -82,6 +82,8 @@ pub struct Task<'w> {
     /// Threads that wait for its exit in a `Join`.
     pub joiners: Vec<u32>,
     pub exited: bool,
+    /// When it began.
+    pub began: u64,
     /// Effects at the end of its placement that is under way, and who forks or wakes it.
     pub placement: Vec<Effect>,
     pub waker: Waker,
@@ -102,6 +104,7 @@ impl<'w> Task<'w> {
             timer: 0,
             joiners: Vec::new(),
             exited: false,
+            began: 0,
             placement: Vec::new(),
             waker: Waker::Interrupt,
         }

@@ -15,7 +15,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use crate::profile::Log;
 use crate::steps::{Move, Steps};
-use crate::{NOMINAL_KHZ, Obstacle, Op, Problem, ThreadIdx, What, Workload};
+use crate::{NOMINAL_KHZ, Obstacle, Op, Problem, ThreadIdx, Timer, What, Workload};
 
 /// Step limit of the dry run in [`Workload::check`]: about half a second.
 pub const DRY_RUN_STEPS: u64 = 5_000_000;
@@ -63,6 +63,20 @@ impl Workload {
         self.dry_run_at(max_steps, NOMINAL_KHZ)
     }
 
+    /// The threads that wait forever, each with the steps that it has done.
+    pub(crate) fn blocked(&self, max_steps: u64) -> Vec<(ThreadIdx, Vec<Op>)> {
+        let mut run = Execution::new(self, NOMINAL_KHZ);
+        if !run.run(max_steps) {
+            return Vec::new();
+        }
+        let states = (0..).zip(&run.states);
+        let blocked = states.filter_map(|(thread, state)| match state {
+            State::Blocked(steps, _) => Some((thread, steps.done())),
+            _ => None,
+        });
+        blocked.collect()
+    }
+
     /// Like [`dry_run`](Self::dry_run), with all cores at `khz`.
     pub(crate) fn dry_run_at(&self, max_steps: u64, khz: u32) -> DryRun {
         let mut run = Execution::new(self, khz);
@@ -93,6 +107,10 @@ pub(crate) struct Execution<'a> {
     joiners: Vec<Vec<ThreadIdx>>,
     sems: Vec<Semaphore>,
     barriers: Vec<(u32, Vec<ThreadIdx>)>,
+    /// Each timer, and the beginning of its period; `None` before the first use.
+    timers: Vec<(Timer, Option<u64>)>,
+    /// When each thread began.
+    began: Vec<u64>,
 }
 
 struct Semaphore {
@@ -142,6 +160,8 @@ impl<'a> Execution<'a> {
                 .map(|&count| Semaphore { count, posts: VecDeque::new(), waiters: VecDeque::new() })
                 .collect(),
             barriers: workload.barriers.iter().map(|&count| (count, Vec::new())).collect(),
+            timers: workload.timers.iter().map(|&timer| (timer, None)).collect(),
+            began: vec![0; workload.threads.len()],
         };
         for thread in workload.roots() {
             execution.queue(thread);
@@ -204,6 +224,15 @@ impl<'a> Execution<'a> {
                 self.pass(slot, ns);
                 self.log(|log| log.wait(slot, ns));
             }
+            Op::Timer(timer, period) => {
+                let now = self.clocks[slot];
+                let (timer, last) = self.timers.get_mut(timer as usize)?;
+                let (expiry, next) = timer.advance(last.unwrap_or(self.began[slot]), period, now);
+                *last = Some(next);
+                if let Some(expiry) = expiry {
+                    self.wait_until(slot, expiry);
+                }
+            }
             Op::Fork(child) => {
                 let steps = match self.states.get_mut(child as usize) {
                     Some(State::Unborn(steps)) => std::mem::replace(steps, Steps::new(&[])),
@@ -211,6 +240,7 @@ impl<'a> Execution<'a> {
                 };
                 self.states[child as usize] = State::Ready(steps);
                 self.clocks[child as usize] = self.clocks[slot];
+                self.began[child as usize] = self.clocks[slot];
                 self.log(|log| log.forks += 1);
                 self.queue(child);
             }

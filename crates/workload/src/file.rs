@@ -11,7 +11,7 @@ use std::path::Path;
 use hearth_base::file::AtomicFile;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, FORMAT_VERSION, Thread, Workload};
+use crate::{Error, FORMAT_VERSION, Thread, Timer, Workload};
 
 /// Fields read first, to identify the format and its version.
 #[derive(Deserialize)]
@@ -35,6 +35,8 @@ struct File {
     semaphores: Vec<u32>,
     #[serde(default)]
     barriers: Vec<u32>,
+    #[serde(default)]
+    timers: Vec<Timer>,
     #[serde(default)]
     barrier_spin: u64,
     #[serde(default)]
@@ -70,6 +72,7 @@ impl Workload {
             threads: file.threads,
             semaphores: file.semaphores,
             barriers: file.barriers,
+            timers: file.timers,
             barrier_spin: file.barrier_spin,
             wait_spin: file.wait_spin,
         };
@@ -101,6 +104,9 @@ impl Workload {
         writeln!(out, " \"origin\": {},", json(&self.origin)?)?;
         writeln!(out, " \"semaphores\": {},", json(&self.semaphores)?)?;
         writeln!(out, " \"barriers\": {},", json(&self.barriers)?)?;
+        if !self.timers.is_empty() {
+            writeln!(out, " \"timers\": {},", json(&self.timers)?)?;
+        }
         if self.barrier_spin > 0 {
             writeln!(out, " \"barrier_spin\": {},", self.barrier_spin)?;
         }

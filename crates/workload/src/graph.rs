@@ -24,6 +24,7 @@ pub const NOMINAL_KHZ: u32 = 2_100_000;
 pub type ThreadIdx = u32;
 pub type SemIdx = u32;
 pub type BarrierIdx = u32;
+pub type TimerIdx = u32;
 
 /// A step of a thread.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -39,6 +40,9 @@ pub enum Op {
     Sleep(u64),
     /// Block for this number of nanoseconds; a device interrupt ends the delay.
     Io(u64),
+    /// Block until the timer's next expiry: this number of nanoseconds after the one before. A timer's first period
+    /// begins with the thread that uses it first. A thread that comes too late does not block.
+    Timer(TimerIdx, u64),
     /// Increment the semaphore, or wake its first waiter.
     Post(SemIdx),
     /// Decrement the semaphore, or block until a `Post`.
@@ -112,6 +116,29 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+/// What becomes of a timer whose expiry a thread has missed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Timer {
+    /// The next period begins when the thread comes.
+    Relative,
+    /// The next period begins with the missed expiry, so that the thread can catch up.
+    Absolute,
+}
+
+impl Timer {
+    /// The expiry until which a thread blocks at `now`, if it does, and the beginning of the next period. `last` is the
+    /// beginning of this one.
+    pub fn advance(self, last: u64, period: u64, now: u64) -> (Option<u64>, u64) {
+        let expiry = last.saturating_add(period);
+        match self {
+            _ if now < expiry => (Some(expiry), expiry),
+            Timer::Relative => (None, now),
+            Timer::Absolute => (None, expiry),
+        }
+    }
+}
+
 /// A graph of threads. Threads without a `Fork` that refers to them start at time 0.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -124,6 +151,8 @@ pub struct Workload {
     pub semaphores: Vec<u32>,
     /// Number of threads that each barrier waits for.
     pub barriers: Vec<u32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub timers: Vec<Timer>,
     /// Time that a thread spins at a barrier before it blocks, in nanoseconds, as in OpenMP
     /// runtimes.
     #[serde(skip_serializing_if = "is_default")]
@@ -157,6 +186,15 @@ impl Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_timer_that_is_missed_is_late_or_catches_up() {
+        for timer in [Timer::Relative, Timer::Absolute] {
+            assert_eq!(timer.advance(100, 50, 120), (Some(150), 150));
+        }
+        assert_eq!(Timer::Relative.advance(100, 50, 170), (None, 170));
+        assert_eq!(Timer::Absolute.advance(100, 50, 170), (None, 150));
+    }
 
     #[test]
     fn a_step_takes_16_bytes() {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{BarrierIdx, SemIdx, ThreadIdx};
+use crate::{BarrierIdx, SemIdx, ThreadIdx, TimerIdx};
 
 /// Maximum number of steps with repeats expanded: 2^40, more than a day of simulation at ten
 /// million steps per second. A larger number is a mistake.
@@ -40,6 +40,10 @@ pub enum What {
     },
     NoSuchBarrier {
         barrier: BarrierIdx,
+        count: usize,
+    },
+    NoSuchTimer {
+        timer: TimerIdx,
         count: usize,
     },
     /// The thread is forked several times, or its `Fork` is in a repeat with several rounds.
@@ -112,6 +116,7 @@ impl fmt::Display for What {
             What::NoSuchThread { thread, count } => range(f, "thread", *thread, *count),
             What::NoSuchSemaphore { sem, count } => range(f, "semaphore", *sem, *count),
             What::NoSuchBarrier { barrier, count } => range(f, "barrier", *barrier, *count),
+            What::NoSuchTimer { timer, count } => range(f, "timer", *timer, *count),
             What::ForkedTwice(thread) => write!(
                 f,
                 "thread {thread} is forked more than once; each fork needs a separate entry in `threads`"

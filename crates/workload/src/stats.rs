@@ -17,7 +17,7 @@ pub struct Stats {
     pub cycles: u64,
     /// Total work at the given frequency, in nanoseconds.
     pub work: u64,
-    /// Total delay (`sleep`, `io`), in nanoseconds.
+    /// Total delay (`sleep`, `io`, and the periods of timers), in nanoseconds.
     pub delay: u64,
     /// Critical path at the given frequency in nanoseconds: the run time with one core per thread.
     /// `None` if the workload never ends or has too many steps to tell.
@@ -67,7 +67,7 @@ fn count(ops: &[Op], times: u64, stats: &mut Stats) {
             Op::Run(cycles) => {
                 stats.cycles = stats.cycles.saturating_add(cycles.saturating_mul(times));
             }
-            Op::Sleep(ns) | Op::Io(ns) => {
+            Op::Sleep(ns) | Op::Io(ns) | Op::Timer(_, ns) => {
                 stats.delay = stats.delay.saturating_add(ns.saturating_mul(times));
             }
             Op::Repeat(rounds, ops) => {

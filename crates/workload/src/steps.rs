@@ -31,6 +31,23 @@ impl<'a> Steps<'a> {
         Steps { levels: vec![Level { ops, next: 0, rounds: 0 }] }
     }
 
+    /// The steps before the last one that was taken.
+    pub(crate) fn done(&self) -> Vec<Op> {
+        let mut done = Vec::new();
+        for (level, inner) in self.levels.iter().zip(self.levels.iter().map(Some).skip(1).chain([None])) {
+            let current = level.next.saturating_sub(1);
+            done.extend_from_slice(&level.ops[..current]);
+            if let (Some(Op::Repeat(count, ops)), Some(inner)) = (level.ops.get(current), inner) {
+                match count.saturating_sub(1) - inner.rounds {
+                    0 => {}
+                    1 => done.extend_from_slice(ops),
+                    rounds => done.push(Op::repeat(rounds, ops.to_vec())),
+                }
+            }
+        }
+        done
+    }
+
     /// Makes one move. Unlike [`next`](Iterator::next), it takes bounded time even for pathological
     /// graphs (nested empty repeats), so that callers can limit the number of moves.
     pub(crate) fn advance(&mut self) -> Move<'a> {
@@ -84,6 +101,16 @@ impl Thread {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_done_is_known() {
+        let inner = vec![Op::Run(2), Op::Run(3)];
+        let ops = [Op::Run(1), Op::repeat(5, vec![Op::repeat(4, inner.clone()), Op::Run(4)])];
+        let mut steps = Steps::new(&ops);
+        assert_eq!(steps.by_ref().take(1 + 2 * 9 + 5).last(), Some(&Op::Run(2)));
+        let round = vec![Op::repeat(4, inner.clone()), Op::Run(4)];
+        assert_eq!(steps.done(), [Op::Run(1), Op::repeat(2, round), Op::repeat(2, inner)]);
+    }
 
     #[test]
     fn repeats_are_written_out() {

@@ -40,6 +40,7 @@ pub(crate) fn together(parts: Vec<Workload>, spec: &str) -> Result<Workload, Err
             threads: all.threads.len() as u32,
             semaphores: all.semaphores.len() as u32,
             barriers: all.barriers.len() as u32,
+            timers: all.timers.len() as u32,
         };
         for mut thread in part.threads {
             shift.all(&mut thread.ops);
@@ -48,6 +49,7 @@ pub(crate) fn together(parts: Vec<Workload>, spec: &str) -> Result<Workload, Err
         }
         all.semaphores.extend(part.semaphores);
         all.barriers.extend(part.barriers);
+        all.timers.extend(part.timers);
     }
     Ok(all)
 }
@@ -57,6 +59,7 @@ struct Shift {
     threads: u32,
     semaphores: u32,
     barriers: u32,
+    timers: u32,
 }
 
 impl Shift {
@@ -69,6 +72,7 @@ impl Shift {
             Op::Fork(thread) | Op::Join(thread) => *thread += self.threads,
             Op::Post(semaphore) | Op::Wait(semaphore) => *semaphore += self.semaphores,
             Op::Barrier(barrier) => *barrier += self.barriers,
+            Op::Timer(timer, _) => *timer += self.timers,
             Op::Repeat(_, body) => self.all(&mut body.0),
             Op::Run(_) | Op::Sleep(_) | Op::Io(_) | Op::Yield | Op::Exec(_) => {}
         }

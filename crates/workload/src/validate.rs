@@ -120,6 +120,13 @@ impl<'a> Walk<'a> {
         match *op {
             Op::Run(cycles) => self.cycles = sum(self.cycles, cycles, times),
             Op::Sleep(ns) | Op::Io(ns) => self.delay = sum(self.delay, ns, times),
+            Op::Timer(timer, ns) => {
+                self.delay = sum(self.delay, ns, times);
+                let count = self.workload.timers.len();
+                if timer as usize >= count {
+                    self.here(thread, What::NoSuchTimer { timer, count });
+                }
+            }
             Op::Fork(child) => self.fork(thread, child, times),
             Op::Join(child) => self.join(thread, child),
             Op::Post(sem) => match self.posts.get_mut(sem as usize) {

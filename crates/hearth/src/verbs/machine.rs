@@ -41,8 +41,8 @@ struct Detect {
     name: Option<String>,
     /// Describe these cores only, such as `0-3,8`. Needed if the machine has two kinds of cores or is
     /// irregular
-    #[arg(long, value_name = "LIST", value_parser = detect::parse_cores)]
-    cores: Option<Vec<u32>>,
+    #[arg(long, value_name = "LIST", value_parser = cores)]
+    cores: Option<Cores>,
     /// Measure the turbo frequency by number of busy cores of a socket, and the frequency transition latency.
     /// Takes about ten seconds, during which the machine should be idle
     #[arg(long)]
@@ -55,6 +55,14 @@ struct Show {
     /// The name of a built-in machine (`hearth list machines`), or the path of a machine file
     #[arg(value_name = "MACHINE")]
     machine: String,
+}
+
+/// A list of cores in one argument. (A `Vec` would be several arguments for clap.)
+#[derive(Clone)]
+struct Cores(Vec<u32>);
+
+fn cores(list: &str) -> Result<Cores, String> {
+    detect::parse_cores(list).map(Cores)
 }
 
 impl Args {
@@ -70,7 +78,8 @@ impl Detect {
     fn run(self) -> Outcome {
         self.output.as_deref().map_or(Ok(()), output::check_writable)?;
         let files = Files::under(Path::new("/"));
-        let options = Options { name: self.name.clone(), cores: self.cores.clone() };
+        let options =
+            Options { name: self.name.clone(), cores: self.cores.clone().map(|Cores(cores)| cores) };
         // A machine that cannot be described fails here, before the measurement.
         let mut detected = detect::detect(&files, &detect::registers, &options, &Measured::default())?;
         if self.measure {

@@ -79,7 +79,7 @@ policy NAME extends BASE {
     // What is not declared here is as in BASE. `hearth fmt` formats this file; `docs/src/ipanema.md` is the
     // reference of the language, and `policies/` has larger examples.
 
-    // A parameter is set when the policy is loaded: `hearth sim -p ./NAME.ipa:linger=2ms`.
+    // A parameter is set when the policy is loaded: `hearth sim -w configure -p ./NAME.ipa:linger=2ms`.
     /// A core spins for at most this time after its thread blocks; 0: it does not.
     param linger : time in 0ms..100ms = 1ms;
 

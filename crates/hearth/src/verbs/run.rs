@@ -5,7 +5,7 @@ use crate::output::{self, count};
 use crate::policy::PolicyArgs;
 use hearth_policy::{Assignment, Settings};
 use hearth_scx::frequency::Source;
-use hearth_scx::limits::Limit;
+use hearth_scx::limits::{Limit, Slow};
 use hearth_scx::{Ended, Options, Partial, Session, Summary};
 use sd_notify::NotifyState;
 use std::path::PathBuf;
@@ -118,6 +118,7 @@ impl Args {
             eprintln!("warning: this machine has no power profile, so `--power-save` has no effect");
         }
         warn_of_limits(&session.ignored_limits(), &name);
+        session.slow_cgroups().first().inspect(|slow| warn_of_watchdog(slow));
         notify(&[NotifyState::Ready, NotifyState::Status(&format!("{name} schedules"))]);
         let ended = session.wait();
         notify(&[NotifyState::Stopping]);
@@ -159,6 +160,17 @@ fn warn_of_limits(limits: &[Limit], policy: &str) {
         "warning: {policy} does not respect these limits of cgroups: {}\n  help: schedule only cgroups without them, with \
          `--cgroup PATH`, or accept this",
         shown.join("; ")
+    );
+}
+
+/// Warns of a cgroup whose threads may wait longer than the watchdog allows.
+fn warn_of_watchdog(slow: &Slow) {
+    let seconds = slow.round.as_secs_f64();
+    eprintln!(
+        "warning: the quota of a cgroup ({}) may let one of its {} wait for {seconds:.1} s, and the watchdog would end the \
+         policy\n  help: give a longer `--watchdog`, at most 30s, or the cgroup a larger quota",
+        slow.limit,
+        count(slow.threads, "thread")
     );
 }
 

@@ -85,7 +85,7 @@ impl Args {
             Ok(latencies) => (Some(latencies), None),
             Err(failure) => (None, Some(failure.message().to_owned())),
         };
-        let host = Host::detect();
+        let host = Host::detect()?;
         let time = compared(&trials, |trial| Some(trial.time_s), speedup)
             .ok_or_else(|| Failure::new("no run was measured"))?;
         let spec = self.policy.spec();

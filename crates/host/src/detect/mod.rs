@@ -2,6 +2,7 @@
 
 mod frequency;
 mod idle;
+mod kinds;
 mod nearest;
 mod topology;
 mod write;

@@ -1,5 +1,6 @@
 //! Detection of the topology, and whether a machine file can express it.
 
+use super::kinds;
 use crate::error::Error;
 use crate::sysfs::{Files, show_list};
 use hearth_base::constants::MAX_CORES;
@@ -11,9 +12,6 @@ const LOCAL: u8 = 10;
 const NEXT: u8 = 11;
 /// A typical distance between sockets, used if the kernel reports none.
 const USUAL: u8 = 21;
-/// Maximum difference of capacity or highest frequency between cores of one kind. (Favoured cores differ by a few per
-/// cent.)
-const ONE_KIND: f64 = 0.1;
 
 /// The domains of one hardware thread. Any core of a domain may identify it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +55,7 @@ type Domains = [usize; 4];
 impl Layout {
     /// All online cores, or only those of `only`.
     pub fn read(files: &Files, only: Option<&[u32]>) -> Result<Layout, Error> {
-        let online = files.online_cores();
+        let online = files.online_cores()?;
         let mut notes = Vec::new();
         let offline = files.cores("sys/devices/system/cpu/offline").unwrap_or_default();
         let present = files.cores("sys/devices/system/cpu/present").unwrap_or_default();
@@ -89,7 +87,8 @@ impl Layout {
             notes.push(format!("cores 0 to {} are the kernel's {}", cpus.len() - 1, show_list(&cpus)));
         }
         let nodes = files.numa_of_cores();
-        let places = cpus.iter().map(|&cpu| place(files, cpu, &cpus, &nodes)).collect();
+        let places = cpus.iter().map(|&cpu| place(files, cpu, &cpus, &nodes)).collect::<Result<_, _>>()?;
+        notes.extend(unknown_caches(files, &cpus));
         Ok(Layout { places, distances: distances(files), notes })
     }
 
@@ -107,33 +106,18 @@ impl Layout {
     }
 
     /// Fails if the machine has cores of different kinds.
-    pub fn require_one_kind(&self, files: &Files) -> Result<(), Error> {
-        for file in ["cpu_capacity", "cpufreq/cpuinfo_max_freq"] {
-            let mut kinds: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
-            for cpu in self.cpus() {
-                if let Some(speed) = files.cpu(cpu, file) {
-                    kinds.entry(speed).or_default().push(cpu);
-                }
-            }
-            let (Some((&slowest, _)), Some((&fastest, fast))) =
-                (kinds.first_key_value(), kinds.last_key_value())
-            else {
-                continue;
-            };
-            if (slowest as f64) < (1.0 - ONE_KIND) * fastest as f64 {
-                let list: Vec<String> = kinds
-                    .iter()
-                    .map(|(speed, cpus)| format!("cores {} have {speed}", show_list(cpus)))
-                    .collect();
-                return Err(Error::Irregular(format!(
-                    "this machine has cores of more than one kind: in {file}, {}; a machine file has one kind: describe \
-                     it with `--cores {}`, say",
-                    list.join(", "),
-                    show_list(fast)
-                )));
-            }
+    pub fn require_one_kind(&mut self, files: &Files) -> Result<(), Error> {
+        let kinds = kinds::read(files, &self.cpus(), &mut self.notes);
+        if kinds.len() < 2 {
+            return Ok(());
         }
-        Ok(())
+        let list: Vec<String> = kinds.iter().map(ToString::to_string).collect();
+        Err(Error::Irregular(format!(
+            "this machine has {} kinds of cores: {}; a machine file has one kind: describe it with `--cores {}`, say",
+            kinds.len(),
+            list.join("; "),
+            show_list(&kinds[0].cores)
+        )))
     }
 
     /// Derives the topology. Fails if the sockets, nodes, caches or cores differ among themselves.
@@ -302,17 +286,32 @@ pub fn numbering_name(numbering: Numbering) -> &'static str {
     }
 }
 
-fn place(files: &Files, cpu: u32, cpus: &[u32], nodes: &BTreeMap<u32, u16>) -> Place {
+fn place(files: &Files, cpu: u32, cpus: &[u32], nodes: &BTreeMap<u32, u16>) -> Result<Place, Error> {
     // The lowest core of a domain names it.
     let first = |cores: Vec<u32>| cores.into_iter().find(|cpu| cpus.contains(cpu));
     // Machines that report no socket, or -1, have one.
     let socket = files.package(cpu).unwrap_or(0).max(0);
     let numa = (socket, nodes.get(&cpu).copied().unwrap_or(0));
+    let shared = shared_cache(files, cpu).and_then(first).unwrap_or(0);
+    let physical = first(files.siblings(cpu)?).unwrap_or(cpu);
+    Ok(Place { cpu, socket, numa, llc: (numa.0, numa.1, shared), physical })
+}
+
+/// The cores that share a core's last-level cache.
+fn shared_cache(files: &Files, cpu: u32) -> Option<Vec<u32>> {
     // A core's own first level is not shared.
     let cache = files.last_level_cache(cpu).filter(|(level, _)| *level > 1).map(|(_, cores)| cores);
-    let shared = cache.or_else(|| files.cluster(cpu)).and_then(first).unwrap_or(0);
-    let physical = first(files.siblings(cpu)).unwrap_or(cpu);
-    Place { cpu, socket, numa, llc: (numa.0, numa.1, shared), physical }
+    cache.or_else(|| files.cluster(cpu))
+}
+
+fn unknown_caches(files: &Files, cpus: &[u32]) -> Option<String> {
+    let unknown: Vec<u32> = cpus.iter().copied().filter(|&cpu| shared_cache(files, cpu).is_none()).collect();
+    let list = show_list(&unknown);
+    (!unknown.is_empty()).then(|| {
+        format!(
+            "the kernel does not report which cores share a cache with {list}; here those of a NUMA node do"
+        )
+    })
 }
 
 /// Between two nodes, by their indices.

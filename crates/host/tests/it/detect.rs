@@ -122,7 +122,7 @@ fn what_was_measured_is_taken() {
 fn big_and_little_cores_are_refused_together_and_taken_apart() {
     let tree = crate::common::big_little();
     let said = refused(run(&tree, nothing));
-    assert!(said.contains("more than one kind") && said.contains("--cores 4-7"), "{said}");
+    assert!(said.contains("2 kinds of cores") && said.contains("--cores 4-7"), "{said}");
     let options = Options { cores: Some(vec![4, 5, 6, 7]), name: Some("large".into()) };
     let detected = detect(&tree.files(), &nothing, &options, &Measured::default()).unwrap();
     let found = machine(&detected);
@@ -193,9 +193,77 @@ fn nodes_within_sockets_and_sockets_within_a_node() {
 }
 
 #[test]
-fn a_machine_that_says_nothing_has_one_core() {
-    let detected = run(&Tree::new(), nothing).unwrap();
-    assert_eq!(machine(&detected).topology.core_count(), 1);
+fn what_cannot_be_read_is_named() {
+    let tree = Tree::new();
+    assert!(refused(run(&tree, nothing)).contains("cpu/online: No such file"));
+    for (online, expected) in [("", "unexpected content ``"), ("0-x", "unexpected content `0-x`")] {
+        tree.online(online);
+        let said = refused(run(&tree, nothing));
+        assert!(said.contains("the list of online cores in") && said.contains(expected), "{said}");
+    }
+    let tree = crate::common::virtual_machine();
+    // Another core's list.
+    tree.cpu(1, "topology/core_cpus_list", "0");
+    let said = refused(run(&tree, nothing));
+    assert!(said.contains("cpu1/topology/core_cpus_list: unexpected content `0`"), "{said}");
+}
+
+#[test]
+fn caches_that_are_not_reported_are_told() {
+    let tree = Tree::new();
+    tree.online("0-1");
+    for cpu in 0..2 {
+        tree.cpu(cpu, "topology/core_cpus_list", cpu);
+    }
+    let detected = run(&tree, nothing).unwrap();
+    assert_eq!(machine(&detected).topology.llc_count(), 1);
+    assert!(
+        detected.notes.iter().any(|note| note.contains("share a cache with 0-1")),
+        "{:?}",
+        detected.notes
+    );
+}
+
+/// A machine without caches whose cores have these values in a file.
+fn with(file: &str, values: &[u32]) -> Tree {
+    let tree = Tree::new();
+    tree.online(&format!("0-{}", values.len() - 1));
+    for (cpu, value) in (0..).zip(values) {
+        tree.cpu(cpu, "topology/core_cpus_list", cpu);
+        tree.cpu(cpu, file, value);
+    }
+    tree
+}
+
+#[test]
+fn a_hint_names_all_cores_of_a_kind() {
+    let capacities = [[718; 5], [997; 5], [731; 5], [1017, 1017, 1017, 1017, 1024]].concat();
+    let tree = with("cpu_capacity", &capacities);
+    let said = refused(run(&tree, nothing));
+    assert!(
+        said.contains("2 kinds of cores: cores 5-9,15-19 (capacity 997 to 1024); cores 0-4,10-14"),
+        "{said}"
+    );
+    let hint = said.split("--cores ").nth(1).and_then(|rest| rest.split('`').next()).expect("a hint");
+    let options = Options { cores: Some(parse_cores(hint).unwrap()), name: None };
+    let detected = detect(&tree.files(), &nothing, &options, &Measured::default()).unwrap();
+    assert_eq!(machine(&detected).topology.core_count(), 10);
+}
+
+#[test]
+fn preferred_cores_are_no_kind_of_their_own() {
+    let highest = "cpufreq/cpuinfo_max_freq";
+    let hybrid = [5_000_000, 5_000_000, 5_200_000, 5_200_000, 3_900_000, 3_900_000];
+    let said = refused(run(&with(highest, &hybrid), nothing));
+    assert!(said.contains("cores 0-3 (up to 5.0 to 5.2 GHz)") && said.contains("`--cores 0-3`"), "{said}");
+    // In steps of 3%, and 16% in all.
+    let preferred = [5_000_000, 5_150_000, 5_300_000, 5_450_000, 5_600_000, 5_800_000];
+    let tree = with(highest, &preferred);
+    assert!(refused(run(&tree, nothing)).contains("2 kinds"), "nothing says that these are preferred");
+    for cpu in 0..6 {
+        tree.cpu(cpu, "cpufreq/amd_pstate_prefcore_ranking", 166 + 5 * cpu);
+    }
+    assert_eq!(machine(&run(&tree, nothing).unwrap()).topology.core_count(), 6);
 }
 
 #[test]
@@ -256,7 +324,7 @@ proptest! {
         let registers = move |_, _| Some(register);
         // What is found loads: `detect` tries that itself, and must not blame us.
         match detect(&tree.files(), &registers, &Options::default(), &Measured::default()) {
-            Ok(_) | Err(Error::Irregular(_)) => {}
+            Ok(_) | Err(Error::Irregular(_) | Error::Unreadable { .. }) => {}
             Err(error) => prop_assert!(false, "{error}"),
         }
     }

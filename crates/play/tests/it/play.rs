@@ -34,7 +34,7 @@ fn counts(workload: &Workload) -> Counts {
             }
             Op::Fork(_) => counts.forks += 1,
             Op::Join(_) => counts.joins += 1,
-            Op::Sleep(_) => counts.sleeps += 1,
+            Op::Sleep(_) | Op::Timer(..) => counts.sleeps += 1,
             Op::Io(_) => counts.ios += 1,
             Op::Post(_) => counts.posts += 1,
             Op::Wait(_) => counts.waits += 1,

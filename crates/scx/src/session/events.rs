@@ -1,6 +1,7 @@
 //! What a session waits for.
 
 use super::Session;
+use super::slot::Running;
 use crate::cgroup::{Cgroup, Move};
 use crate::error::Error;
 use crate::{profile, schedule};
@@ -92,10 +93,14 @@ impl Session {
         if self.looked.elapsed() >= LOOK_INTERVAL {
             self.look();
         }
-        match self.shared.slot.read(|running| running.loaded.exit()).flatten() {
+        let ended = |running: &Running| {
+            let info = running.loaded.exit()?;
+            Some((running.ended_by_hotplug(&info), info))
+        };
+        match self.shared.slot.read(ended).flatten() {
             None => Ok(()),
-            Some(info) if info.restart() => self.restart(),
-            Some(info) => Err(Error::Ended(Box::new(info))),
+            Some((true, _)) => self.restart(),
+            Some((false, info)) => Err(Error::Ended(Box::new(info))),
         }
     }
 

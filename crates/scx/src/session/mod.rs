@@ -20,7 +20,7 @@ pub use replace::wait_until_gone;
 use crate::cgroup::{self, Cgroup};
 use crate::error::Error;
 use crate::frequency::{Driver, Source};
-use crate::limits::{self, Limit};
+use crate::limits::{self, Limit, Slow};
 use crate::log::Logged;
 use crate::observer::Recorded;
 use crate::profile::{self, Saving};
@@ -39,7 +39,10 @@ use slot::{Running, Slot};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
+
+/// The kernel's default, and maximum.
+const WATCHDOG: Duration = Duration::from_secs(30);
 
 /// Result of a session.
 #[derive(Clone, Debug)]
@@ -78,13 +81,10 @@ impl Session {
         // Before the policy schedules, so that a client that sees the policy can connect.
         session.server = Some(Server::open(Path::new(SOCKET), shared.clone())?);
         session.outputs.start_log(&shared, &session.options)?;
-        match shared.slot.change(|running| running.loaded.attach()).unwrap_or(Ok(())) {
+        if shared.slot.change(Running::attach).unwrap_or(Ok(false))? {
             // A hot-plug since the topology was read.
-            Err(Error::Ended(info)) if info.restart() => {
-                session.restart()?;
-                return Ok(session);
-            }
-            attached => attached?,
+            session.restart()?;
+            return Ok(session);
         }
         if session.options.partial != Some(Partial::Command) {
             session.outputs.attached(None);
@@ -98,7 +98,8 @@ impl Session {
         requirements::check()?;
         let old = replace::loader_to_replace(options.replace)?;
         let object = object::for_policy(&policy, options.purpose())?;
-        let host = Host::detect();
+        let hotplugs = requirements::hotplugs();
+        let host = Host::detect()?;
         let frequency = options.frequency.clone().resolve(&host);
         let cgroup = options.cgroup().map(Cgroup::open).transpose()?;
         // Fails early if the machine of the model does not fit.
@@ -111,7 +112,7 @@ impl Session {
         frequency.store(&loaded.arena, &host, driver.as_ref());
         let shared = Arc::new(Shared {
             scope: options.scope(cgroup.as_ref()),
-            slot: Slot::new(Running::new(loaded, host, &options)),
+            slot: Slot::new(Running::new(loaded, host, hotplugs, &options)),
             policy,
             frequency,
             since: SystemTime::now(),
@@ -155,6 +156,13 @@ impl Session {
             (Some(_), None) => Vec::new(),
             (None, None) => limits::of(Path::new(cgroup::MOUNT), &ignored),
         }
+    }
+
+    /// Cgroups whose quota lets a ready thread wait longer than the watchdog allows.
+    pub fn slow_cgroups(&self) -> Vec<Slow> {
+        let whole = || Path::new(cgroup::MOUNT).to_owned();
+        let cgroup = self.cgroup.as_ref().map_or_else(whole, |cgroup| cgroup.path().to_owned());
+        limits::slower_than(&cgroup, self.options.watchdog.unwrap_or(WATCHDOG))
     }
 
     /// Detaches the policy and completes the recording and the log.

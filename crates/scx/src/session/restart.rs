@@ -35,7 +35,7 @@ impl Session {
             // The arena has a fixed address, so unmap the old one first.
             drop(running.loaded);
             let object = object::for_policy(policy, object::Purpose::Run)?;
-            running.loaded = load::load(policy, &object, &Host::detect(), &options)?;
+            running.loaded = load::load(policy, &object, &Host::detect()?, &options)?;
         }
         let driver = self.attach_again(&mut running, &options)?;
         let cores = running.host.cpus.len();
@@ -52,15 +52,15 @@ impl Session {
         let frequency = &self.shared.frequency;
         loop {
             wait_until_settled();
-            running.host = Host::detect();
+            running.hotplugs = requirements::hotplugs();
+            running.host = Host::detect()?;
             let driver = frequency.driver(&running.host)?;
             running.loaded.begin_again(&running.host, options)?;
             frequency.store(&running.loaded.arena, &running.host, driver.as_ref());
             running.since = now();
-            match running.loaded.attach() {
-                // Another hot-plug meanwhile.
-                Err(Error::Ended(info)) if info.restart() => {}
-                attached => return attached.map(|()| driver),
+            // Again after another hot-plug meanwhile.
+            if !running.attach()? {
+                return Ok(driver);
             }
         }
     }

@@ -1,7 +1,10 @@
 //! The place of the loaded policy, which several threads use.
 
 use super::options::Options;
+use crate::error::Error;
+use crate::exit::ExitInfo;
 use crate::load::Loaded;
+use crate::requirements;
 use crate::statistics::Statistics;
 use hearth_host::{Host, now};
 use hearth_policy::Policy;
@@ -14,6 +17,8 @@ pub struct Running {
     pub host: Host,
     /// CLOCK_MONOTONIC when the policy became the scheduler, in ns.
     pub since: u64,
+    /// Number of hot-plugs since boot, before `host` was read.
+    pub hotplugs: u64,
     /// Number of new starts after hot-plugs.
     pub restarts: u64,
     /// File of the recording in progress.
@@ -24,15 +29,31 @@ pub struct Running {
 
 impl Running {
     /// A policy that is about to be attached.
-    pub fn new(loaded: Loaded, host: Host, options: &Options) -> Running {
+    pub fn new(loaded: Loaded, host: Host, hotplugs: u64, options: &Options) -> Running {
         Running {
             loaded,
             host,
+            hotplugs,
             since: now(),
             restarts: 0,
             recording: options.record.as_ref().map(|record| record.path.clone()),
             logging: options.log.is_some(),
         }
+    }
+
+    /// Attaches the policy. True if a hot-plug has ended it already.
+    pub fn attach(&mut self) -> Result<bool, Error> {
+        match self.loaded.attach() {
+            Err(Error::Ended(info)) if self.ended_by_hotplug(&info) => Ok(true),
+            attached => attached.map(|()| false),
+        }
+    }
+
+    /// Whether an end of the policy is due to a core that came or went: the kernel asks for a new start, or it found an error
+    /// because that core dispatched first.
+    pub fn ended_by_hotplug(&self, info: &ExitInfo) -> bool {
+        info.restart()
+            || info.is_error() && (requirements::hotplugs() != self.hotplugs || requirements::hotplugging())
     }
 
     pub fn statistics(&self, policy: &Policy) -> Statistics {

@@ -133,6 +133,8 @@ pub struct Engine<'a> {
     cores: Vec<CoreState>,
     semaphores: Vec<Semaphore>,
     barriers: Vec<Vec<u32>>,
+    /// Beginning of the period of each timer; `None` before its first use.
+    timers: Vec<Option<u64>>,
     agenda: Agenda,
     now: u64,
     /// Time 0 of the trace.
@@ -243,6 +245,7 @@ impl<'a> Engine<'a> {
                 .map(|n| Semaphore { count: *n, ..Default::default() })
                 .collect(),
             barriers: vec![Vec::new(); workload.barriers.len()],
+            timers: vec![None; workload.timers.len()],
             agenda: Agenda::default(),
             now: 0,
             origin: 0,

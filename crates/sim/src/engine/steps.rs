@@ -60,7 +60,7 @@ impl<'a> Engine<'a> {
             return Ok(After::Wait);
         }
         let op = task.deferred.take().or_else(|| task.cursor.next());
-        if task.owed > 0 && op.is_none_or(|op| self.would_block(op)) {
+        if task.owed > 0 && op.is_none_or(|op| self.would_block(thread, op)) {
             self.hand_over(thread, op);
             return Ok(After::Continue);
         }
@@ -81,6 +81,14 @@ impl<'a> Engine<'a> {
             Op::Sleep(ns) | Op::Io(ns) => {
                 self.agenda.at(self.now + ns, Due::Wake { thread });
                 return Ok(After::Sleep);
+            }
+            Op::Timer(timer, period) => {
+                let (expiry, next) = self.timer(thread, *timer, *period);
+                self.timers[*timer as usize] = Some(next);
+                if let Some(expiry) = expiry {
+                    self.agenda.at(expiry, Due::Wake { thread });
+                    return Ok(After::Sleep);
+                }
             }
             Op::Post(semaphore) => match self.semaphores[*semaphore as usize].waiters.pop_front() {
                 Some(waiter) => self.release(core, thread, waiter)?,
@@ -122,8 +130,14 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// The expiry until which a step of this thread blocks now, and the beginning of the timer's next period.
+    fn timer(&self, thread: u32, timer: u32, period: u64) -> (Option<u64>, u64) {
+        let last = self.timers[timer as usize].unwrap_or(self.tasks[thread as usize].began);
+        self.job.workload.timers[timer as usize].advance(last, period, self.now)
+    }
+
     /// Whether the step would block a thread now.
-    fn would_block(&self, op: &Op) -> bool {
+    fn would_block(&self, thread: u32, op: &Op) -> bool {
         match *op {
             Op::Join(child) => !self.tasks[child as usize].exited,
             Op::Wait(sem) => self.job.workload.wait_spin == 0 && self.semaphores[sem as usize].count == 0,
@@ -131,6 +145,7 @@ impl<'a> Engine<'a> {
                 let (arrived, workload) = (self.barriers[barrier as usize].len() as u32, self.job.workload);
                 workload.barrier_spin == 0 && arrived + 1 < workload.barriers[barrier as usize]
             }
+            Op::Timer(timer, period) => self.timer(thread, timer, period).0.is_some(),
             Op::Sleep(_) | Op::Io(_) => true,
             _ => false,
         }
@@ -256,6 +271,7 @@ impl<'a> Engine<'a> {
             });
         }
         self.alive += usize::from(self.of_workload(child));
+        self.task(child).began = self.now;
         self.rt.memory.thread_mut(child).core = core;
         self.place_or_queue(core, parent.map_or(Waker::Interrupt, |p| Waker::Thread(p + 1)), child)
     }

@@ -4,7 +4,7 @@ use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load, names};
 use hearth_sim::{Job, Native, World, run};
 use hearth_trace::{Event, Trace};
-use hearth_workload::{Op, Thread, Workload};
+use hearth_workload::{Op, Thread, Timer, Workload};
 use proptest::prelude::*;
 
 /// A step that cannot block forever.
@@ -13,6 +13,7 @@ fn step() -> impl Strategy<Value = Op> {
         4 => (1u64..3_000_000).prop_map(Op::Run),
         2 => (1u64..5_000_000).prop_map(Op::Sleep),
         1 => (1u64..2_000_000).prop_map(Op::Io),
+        1 => (0u32..2, 1u64..5_000_000).prop_map(|(timer, period)| Op::Timer(timer, period)),
         1 => Just(Op::Yield),
     ]
 }
@@ -44,7 +45,13 @@ fn workload() -> impl Strategy<Value = Workload> {
                 threads[parent].ops.push(Op::Join(child as u32));
             }
         }
-        Workload { name: "random".into(), threads, semaphores: vec![0; n], ..Workload::default() }
+        Workload {
+            name: "random".into(),
+            threads,
+            semaphores: vec![0; n],
+            timers: vec![Timer::Relative, Timer::Absolute],
+            ..Workload::default()
+        }
     })
 }
 

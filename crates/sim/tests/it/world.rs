@@ -1,10 +1,10 @@
 //! Each part of the world has its effect, and the empty world has none.
 
-use hearth_machine::Machine;
+use hearth_machine::{Governor, Machine};
 use hearth_policy::{Settings, load};
 use hearth_sim::{Job, Native, Outcome, SimError, World, run};
 use hearth_trace::{Event, Kind, Stop, Trace, Waker};
-use hearth_workload::{Op, Thread, Workload};
+use hearth_workload::{Op, Thread, Timer, Workload};
 use std::collections::BTreeSet;
 
 /// Cycles of a millisecond at 2.1 GHz.
@@ -45,6 +45,34 @@ fn workload(threads: Vec<Vec<Op>>) -> Workload {
         barriers: vec![2],
         barrier_spin: 100_000_000,
         ..Workload::default()
+    }
+}
+
+/// Periods of 10 ms: `work` of each at 2.1 GHz.
+fn periodic(work: u64, timer: Timer) -> Workload {
+    let round = vec![Op::Run(work * WORK_MS), Op::Timer(0, 10_000_000)];
+    Workload { timers: vec![timer], ..workload(vec![vec![Op::repeat(20, round)]]) }
+}
+
+/// The E7 has 1.2 to 3.0 GHz.
+#[test]
+fn a_timer_keeps_its_period_at_any_frequency() {
+    let policy = Native::build(load("eevdf").unwrap()).unwrap();
+    let machine = Machine::builtin("xeon-e7-8870v4").unwrap();
+    for governor in Governor::ALL {
+        for timer in [Timer::Relative, Timer::Absolute] {
+            let workload = periodic(5, timer);
+            let params = Settings::default();
+            let job = Job {
+                params: &params,
+                noise: 0.0,
+                world: World::EMPTY,
+                governor,
+                ..Job::new(&workload, &machine, &policy)
+            };
+            let time = run(&job, &mut Vec::<Event>::new()).unwrap().time_s;
+            assert!((0.2..0.201).contains(&time), "{governor:?} {timer:?}: {time}");
+        }
     }
 }
 

@@ -45,7 +45,7 @@ impl Args {
             rows.extend(read(table)?);
         }
         let learned = Experience::of(&rows, &model).map_err(|error| {
-            Failure::from(error).help("make the tables with: hearth study run --products MODEL")
+            Failure::from(error).help("make the tables with: hearth study run --products MODEL -w WORKLOAD -m MACHINE -o TABLE.parquet")
         })?;
         learned.write(&self.output)?;
         let content = Summary {

@@ -106,7 +106,7 @@ impl Args {
                 self.table.display(),
                 model.name()
             ))
-            .help("make the table with: hearth study run --products MODEL"));
+            .help("make the table with: hearth study run --products MODEL -w WORKLOAD -m MACHINE -o TABLE.parquet"));
         }
         let with_forest = |finding: Finding| Application { forest: forest(&finding, &space), finding };
         let applications = applications.into_par_iter().map(with_forest).collect();

@@ -55,7 +55,7 @@ impl Args {
         let model = Model::named(&self.model)?;
         let rows = read(&self.table)?;
         let own = Experience::of(&rows, &model).map_err(|error| {
-            Failure::from(error).help("make the table with: hearth study run --products MODEL")
+            Failure::from(error).help("make the table with: hearth study run --products MODEL -w WORKLOAD -m MACHINE -o TABLE.parquet")
         })?;
         let loaded = self.experience.as_deref().map(Experience::load).transpose()?;
         let methods = if self.methods.is_empty() { Method::ALL.to_vec() } else { self.methods };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::document::{Document, Event, Phase, Task};
 use super::{Notes, Refusal, refuse};
 use crate::generate::CYCLES_PER_US;
-use crate::{BarrierIdx, Op, SemIdx, Thread, ThreadIdx, Workload};
+use crate::{BarrierIdx, DRY_RUN_STEPS, Op, SemIdx, Thread, ThreadIdx, Timer, TimerIdx, Workload};
 
 /// Maximum number of threads of a document.
 const MOST_THREADS: u64 = 1_000_000;
@@ -19,7 +19,48 @@ pub(super) fn workload(document: &Document, notes: &mut Notes) -> Result<Workloa
     if threads > MOST_THREADS {
         return refuse("tasks", format!("the document has {threads} threads; the maximum is {MOST_THREADS}"));
     }
-    let loops = loops(document, notes)?;
+    let mut equal = Notes::default();
+    let loops = loops(document, &mut equal)?;
+    let workload = built(document, &loops, notes)?;
+    if let Some(duration) = document.duration
+        && workload.check("").is_err()
+        && let Some(workload) = unequal(document, duration, notes)?
+    {
+        return Ok(workload);
+    }
+    equal.0.into_iter().for_each(|note| notes.add(note));
+    Ok(workload)
+}
+
+/// The graph in which each endless task goes on while it can: as often as fits into the duration, or up to the step at which
+/// it would wait forever. `None` if a task with a given number of rounds waits forever.
+fn unequal(document: &Document, duration: u64, notes: &mut Notes) -> Result<Option<Workload>, Refusal> {
+    let fits = |task: &Task| duration.saturating_sub(before(task)).checked_div(nominal(task));
+    let most = document.tasks.iter().filter_map(fits).max().unwrap_or(0);
+    let rounds = |task: &Task| u32::try_from(fits(task).unwrap_or(most)).unwrap_or(u32::MAX);
+    let loops: Vec<u32> =
+        document.tasks.iter().map(|task| task.loops.unwrap_or_else(|| rounds(task))).collect();
+    let mut workload = built(document, &loops, notes)?;
+    let owners = document.tasks.iter().flat_map(|task| std::iter::repeat_n(task, task.instances as usize));
+    let endless: Vec<bool> = owners.map(|task| task.loops.is_none()).collect();
+    for (thread, done) in workload.blocked(DRY_RUN_STEPS) {
+        if endless[thread as usize] {
+            workload.threads[thread as usize].ops = done;
+        }
+    }
+    if workload.check("").is_err() {
+        return Ok(None);
+    }
+    notes.add(format!(
+        "tasks that loop forever in rt-app end here after {} s at 2.1 GHz, or where they would wait for a task that has \
+         ended",
+        duration as f64 / 1e6
+    ));
+    Ok(Some(workload))
+}
+
+/// The graph with these numbers of rounds.
+fn built(document: &Document, loops: &[u32], notes: &mut Notes) -> Result<Workload, Refusal> {
     let mut build = Build::new(document);
     let mut steps = 0;
     for (index, task) in document.tasks.iter().enumerate() {
@@ -76,7 +117,8 @@ fn loops(document: &Document, notes: &mut Notes) -> Result<Vec<u32>, Refusal> {
         if longest == 0 {
             return refuse(place, "loops forever without any run, sleep or timer: set `loop`");
         }
-        let count = u32::try_from(duration.div_ceil(longest)).unwrap_or(u32::MAX);
+        let left = duration.saturating_sub(before(task));
+        let count = u32::try_from(left.div_ceil(longest)).unwrap_or(u32::MAX);
         notes.add(format!(
             "{place}: loops forever in rt-app; here {count} times, which take {} s at 2.1 GHz",
             duration as f64 / 1e6
@@ -103,11 +145,18 @@ fn written(ops: &[Op]) -> usize {
 
 /// Duration of one round of a task at the nominal frequency without waiting, in microseconds.
 fn nominal(task: &Task) -> u64 {
-    let mut timers = Timers::default();
-    task.phases.iter().for_each(|phase| timers.phase(phase));
-    let start = timers.now;
-    task.phases.iter().for_each(|phase| timers.phase(phase));
-    timers.now - start
+    let mut clock = Clock::default();
+    task.before.iter().chain(&task.phases).for_each(|phase| clock.phase(phase));
+    let start = clock.now;
+    task.phases.iter().for_each(|phase| clock.phase(phase));
+    clock.now - start
+}
+
+/// Duration of the delay and the phases before the loop.
+fn before(task: &Task) -> u64 {
+    let mut clock = Clock { now: task.delay, ..Clock::default() };
+    task.before.iter().for_each(|phase| clock.phase(phase));
+    clock.now
 }
 
 /// Assigns equal numbers to tasks that share a resource.
@@ -115,7 +164,7 @@ fn groups(tasks: &[Task]) -> Vec<usize> {
     let mut groups: Vec<usize> = (0..tasks.len()).collect();
     let mut owner: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for (index, task) in tasks.iter().enumerate() {
-        for event in task.phases.iter().flat_map(|p| &p.events) {
+        for event in task.events() {
             let resource = match event {
                 Event::Wait { condition: name, .. }
                 | Event::Sync { condition: name, .. }
@@ -123,6 +172,7 @@ fn groups(tasks: &[Task]) -> Vec<usize> {
                 | Event::Broadcast(name) => ("condition", name.as_str()),
                 Event::Barrier(name) => ("barrier", name.as_str()),
                 Event::Suspend(name) | Event::Resume(name) => ("suspend", name.as_str()),
+                Event::SemPost(name) | Event::SemWait(name) => ("semaphore", name.as_str()),
                 // Locks do not require equal numbers of rounds.
                 _ => continue,
             };
@@ -133,20 +183,18 @@ fn groups(tasks: &[Task]) -> Vec<usize> {
     groups
 }
 
-/// Nominal time, and the last expiry of each timer.
-#[derive(Clone, Default)]
-struct Timers<'a> {
+/// Nominal time, and the beginning of the period of each timer.
+#[derive(Default)]
+struct Clock<'a> {
     now: u64,
     last: BTreeMap<&'a str, u64>,
 }
 
-impl<'a> Timers<'a> {
-    /// Simulates one round of a phase's loop, and shifts the times by the remaining rounds.
+impl<'a> Clock<'a> {
+    /// Passes one round of a phase's loop, and shifts the times by the remaining rounds.
     fn phase(&mut self, phase: &'a Phase) {
         let start = self.now;
-        phase.events.iter().for_each(|event| {
-            self.event(event);
-        });
+        phase.events.iter().for_each(|event| self.event(event));
         let round = self.now - start;
         let rest = round.saturating_mul(u64::from(phase.loops.saturating_sub(1)));
         self.now = self.now.saturating_add(rest);
@@ -155,22 +203,18 @@ impl<'a> Timers<'a> {
         }
     }
 
-    /// Processes an event; returns the remaining sleep of a timer.
-    fn event(&mut self, event: &'a Event) -> u64 {
-        let pass = match event {
-            Event::Run(us) | Event::Sleep(us) => *us,
-            Event::Timer { timer, period } => {
+    fn event(&mut self, event: &'a Event) {
+        match event {
+            Event::Run(us) | Event::Sleep(us) => self.now = self.now.saturating_add(*us),
+            Event::Timer { timer, period, mode } => {
                 // The first period starts with the task.
-                let last = self.last.get(timer.as_str()).copied().unwrap_or(0);
-                let left = last.saturating_add(*period).saturating_sub(self.now);
-                self.now = self.now.saturating_add(left);
-                self.last.insert(timer, self.now);
-                return left;
+                let last = self.last.entry(timer.as_str()).or_default();
+                let (expiry, next) = mode.advance(*last, *period, self.now);
+                *last = next;
+                self.now = expiry.unwrap_or(self.now);
             }
-            _ => 0,
-        };
-        self.now = self.now.saturating_add(pass);
-        0
+            _ => {}
+        }
     }
 }
 
@@ -180,10 +224,15 @@ struct Build<'a> {
     first: Vec<ThreadIdx>,
     workload: Workload,
     mutexes: BTreeMap<&'a str, SemIdx>,
+    semaphores: BTreeMap<&'a str, SemIdx>,
+    /// Timers by name, and by thread if no other thread uses it.
+    timers: BTreeMap<(&'a str, Option<ThreadIdx>), TimerIdx>,
     /// Semaphores of the threads that wait for a condition or are suspended, by name and thread.
     waits: BTreeMap<(bool, &'a str), BTreeMap<ThreadIdx, SemIdx>>,
     barriers: BTreeMap<&'a str, BarrierIdx>,
     forked: BTreeSet<&'a str>,
+    /// Mutexes that the thread has locked before the current event.
+    held: BTreeSet<&'a str>,
 }
 
 /// First component of the keys of `Build::waits`.
@@ -198,16 +247,19 @@ impl<'a> Build<'a> {
             first: Vec::new(),
             workload: Workload::default(),
             mutexes: BTreeMap::new(),
+            semaphores: BTreeMap::new(),
+            timers: BTreeMap::new(),
             waits: BTreeMap::new(),
             barriers: BTreeMap::new(),
             forked: BTreeSet::new(),
+            held: BTreeSet::new(),
         };
         for task in &document.tasks {
             let first = build.workload.threads.len() as ThreadIdx;
             build.first.push(first);
             build.workload.threads.extend((0..task.instances).map(|_| Thread::default()));
             let mut at_barriers = BTreeSet::new();
-            for event in task.phases.iter().flat_map(|p| &p.events) {
+            for event in task.events() {
                 match event {
                     Event::Wait { condition, .. } | Event::Sync { condition, .. } => {
                         build.waiters(CONDITION, condition, first, task.instances);
@@ -242,12 +294,22 @@ impl<'a> Build<'a> {
     }
 
     fn mutex(&mut self, name: &'a str) -> SemIdx {
-        let next = self.workload.semaphores.len() as SemIdx;
-        let sem = *self.mutexes.entry(name).or_insert(next);
-        if sem == next {
-            self.workload.semaphores.push(1);
+        numbered(&mut self.mutexes, name, &mut self.workload.semaphores, 1)
+    }
+
+    fn semaphore(&mut self, name: &'a str) -> SemIdx {
+        numbered(&mut self.semaphores, name, &mut self.workload.semaphores, 0)
+    }
+
+    /// The timer of that name: of this thread if the name says so, otherwise of all.
+    fn timer(&mut self, thread: ThreadIdx, name: &'a str, mode: Timer) -> TimerIdx {
+        let key = (name, name.starts_with("unique").then_some(thread));
+        let timer = numbered(&mut self.timers, key, &mut self.workload.timers, mode);
+        // One absolute event makes a timer absolute.
+        if mode == Timer::Absolute {
+            self.workload.timers[timer as usize] = mode;
         }
-        sem
+        timer
     }
 
     fn task(
@@ -257,48 +319,62 @@ impl<'a> Build<'a> {
         loops: u32,
         notes: &mut Notes,
     ) -> Result<Vec<Op>, Refusal> {
-        // Simulates a first round without output, so that timers are in the state of all later
-        // rounds.
-        let mut timers = Timers::default();
-        task.phases.iter().for_each(|phase| timers.phase(phase));
+        self.held.clear();
+        let mut ops = self.delay(thread, task);
+        self.phases(thread, &task.before, 1, &mut ops, notes)?;
         let mut round = Vec::new();
-        for phase in &task.phases {
-            let mut steady = timers.clone();
-            if phase.loops > 1 {
-                phase.events.iter().for_each(|event| {
-                    steady.event(event);
-                });
-            }
-            let mut ops = Vec::new();
-            for event in &phase.events {
-                let left = steady.event(event);
-                self.event(
-                    thread,
-                    event,
-                    left,
-                    u64::from(loops) * u64::from(phase.loops),
-                    phase,
-                    &mut ops,
-                    notes,
-                )?;
-            }
-            timers.phase(phase);
-            repeat(phase.loops, ops, &mut round);
-        }
-        let mut ops = Vec::new();
-        if task.delay > 0 {
-            ops.push(Op::Sleep(task.delay * 1000));
-        }
+        self.phases(thread, &task.phases, loops, &mut round, notes)?;
         repeat(loops, round, &mut ops);
         Ok(ops)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "an event and its context")]
+    /// The delay of a task. The timers of its threads begin after it.
+    fn delay(&mut self, thread: ThreadIdx, task: &'a Task) -> Vec<Op> {
+        if task.delay == 0 {
+            return Vec::new();
+        }
+        let delay = task.delay * 1000;
+        let mut ops = Vec::new();
+        for event in task.events() {
+            if let Event::Timer { timer, mode, .. } = event
+                && timer.starts_with("unique")
+            {
+                let start = Op::Timer(self.timer(thread, timer, *mode), delay);
+                if !ops.contains(&start) {
+                    ops.push(start);
+                }
+            }
+        }
+        if ops.is_empty() {
+            ops.push(Op::Sleep(delay));
+        }
+        ops
+    }
+
+    /// Appends the steps of phases that run `times` times.
+    fn phases(
+        &mut self,
+        thread: ThreadIdx,
+        phases: &'a [Phase],
+        times: u32,
+        to: &mut Vec<Op>,
+        notes: &mut Notes,
+    ) -> Result<(), Refusal> {
+        for phase in phases {
+            let times = u64::from(times) * u64::from(phase.loops);
+            let mut ops = Vec::new();
+            for event in &phase.events {
+                self.event(thread, event, times, phase, &mut ops, notes)?;
+            }
+            repeat(phase.loops, ops, to);
+        }
+        Ok(())
+    }
+
     fn event(
         &mut self,
         thread: ThreadIdx,
         event: &'a Event,
-        timer_left: u64,
         times: u64,
         phase: &Phase,
         ops: &mut Vec<Op>,
@@ -308,22 +384,26 @@ impl<'a> Build<'a> {
             Event::Run(0) | Event::Sleep(0) => {}
             Event::Run(us) => ops.push(Op::Run(us * CYCLES_PER_US)),
             Event::Sleep(us) => ops.push(Op::Sleep(us * 1000)),
-            Event::Timer { .. } if timer_left == 0 => {
-                notes.add(format!(
-                    "{}: the work takes at least the period of the timer, so the task never sleeps",
-                    phase.place
-                ));
+            Event::Timer { timer, period, mode } => {
+                ops.push(Op::Timer(self.timer(thread, timer, *mode), period * 1000));
             }
-            Event::Timer { .. } => ops.push(Op::Sleep(timer_left * 1000)),
-            Event::Lock(name) => ops.push(Op::Wait(self.mutex(name))),
-            Event::Unlock(name) => ops.push(Op::Post(self.mutex(name))),
+            Event::Lock(name) => {
+                self.held.insert(name);
+                ops.push(Op::Wait(self.mutex(name)));
+            }
+            Event::Unlock(name) => {
+                self.held.remove(name.as_str());
+                ops.push(Op::Post(self.mutex(name)));
+            }
             Event::Wait { condition, mutex } => self.wait(thread, condition, mutex, ops),
             Event::Sync { condition, mutex } => {
+                // rt-app's tutorial says that it locks; rt-app itself does not, so documents lock before it.
                 let sem = self.mutex(mutex);
-                ops.push(Op::Wait(sem));
+                let locks = !self.held.contains(mutex.as_str());
+                ops.extend(locks.then_some(Op::Wait(sem)));
                 self.signal(thread, condition, phase, ops, notes)?;
                 self.wait(thread, condition, mutex, ops);
-                ops.push(Op::Post(sem));
+                ops.extend(locks.then_some(Op::Post(sem)));
             }
             Event::Signal(name) => self.signal(thread, name, phase, ops, notes)?,
             Event::Broadcast(name) => self.wake_all(CONDITION, thread, name, phase, ops, notes),
@@ -338,6 +418,8 @@ impl<'a> Build<'a> {
             }
             Event::Barrier(name) => ops.extend(self.barriers.get(name.as_str()).map(|b| Op::Barrier(*b))),
             Event::Yield => ops.push(Op::Yield),
+            Event::SemPost(name) => ops.push(Op::Post(self.semaphore(name))),
+            Event::SemWait(name) => ops.push(Op::Wait(self.semaphore(name))),
             Event::Fork(name) => self.fork(name, times, phase, ops)?,
         }
         Ok(())
@@ -424,6 +506,14 @@ impl<'a> Build<'a> {
 
 fn kept(notes: &mut Notes) {
     notes.add("a signal or resume without a waiter is kept for the next wait; rt-app drops it");
+}
+
+/// The number of a resource, which is new in `all` if it is new in `names`.
+fn numbered<K: Ord, T>(names: &mut BTreeMap<K, u32>, name: K, all: &mut Vec<T>, new: T) -> u32 {
+    *names.entry(name).or_insert_with(|| {
+        all.push(new);
+        all.len() as u32 - 1
+    })
 }
 
 /// Appends `ops`, repeated `times` times.

@@ -1,6 +1,7 @@
 //! Structure of an rt-app document: tasks, phases, and events in order.
 
 use super::{Json, Notes, Refusal, refuse};
+use crate::Timer;
 
 /// Maximum accepted duration in microseconds: 11 days.
 const LONGEST: i64 = 1_000_000_000_000;
@@ -22,7 +23,15 @@ pub(super) struct Task {
     pub loops: Option<u32>,
     pub nice: i8,
     pub affinity: Vec<u16>,
+    /// Phases before the loop, if one of them loops forever.
+    pub before: Vec<Phase>,
     pub phases: Vec<Phase>,
+}
+
+impl Task {
+    pub fn events(&self) -> impl Iterator<Item = &Event> {
+        self.before.iter().chain(&self.phases).flat_map(|phase| &phase.events)
+    }
 }
 
 pub(super) struct Phase {
@@ -36,7 +45,7 @@ pub(super) struct Phase {
 pub(super) enum Event {
     Run(u64),
     Sleep(u64),
-    Timer { timer: String, period: u64 },
+    Timer { timer: String, period: u64, mode: Timer },
     Lock(String),
     Unlock(String),
     Wait { condition: String, mutex: String },
@@ -48,11 +57,13 @@ pub(super) enum Event {
     Resume(String),
     Yield,
     Fork(String),
+    SemPost(String),
+    SemWait(String),
 }
 
 /// Names of events. A key may extend a name to be unique (`run0`, `run1`). `runtime` is not a
 /// variant of `run`, so the longer name must come first.
-const EVENTS: [&str; 18] = [
+const EVENTS: [&str; 21] = [
     "runtime",
     "run",
     "sleep",
@@ -70,7 +81,10 @@ const EVENTS: [&str; 18] = [
     "yield",
     "fork",
     "iorun",
+    "memrun",
     "mem",
+    "sem_post",
+    "sem_wait",
 ];
 
 type Entries = [(String, Json)];
@@ -83,6 +97,7 @@ impl Document {
         for (key, value) in entries {
             match key.as_str() {
                 "tasks" => tasks = Some(object(value, "tasks")?),
+                "global" if *value == Json::Null => {}
                 "global" => duration = global(object(value, "global")?, notes)?,
                 // rt-app keeps it for old documents, but creates resources when events name them.
                 "resources" => {}
@@ -136,17 +151,23 @@ fn task(name: &str, json: &Json, notes: &mut Notes) -> Result<Task, Refusal> {
         loops: None,
         nice: 0,
         affinity: Vec::new(),
+        before: Vec::new(),
         phases: Vec::new(),
     };
     let (mut priority, mut other) = (None, false);
+    let mut count = None;
     let mut inline = Vec::new();
     let mut phases = None;
     for (key, value) in entries {
+        // rt-app treats null as absent.
+        if *value == Json::Null && event_name(key).is_none() {
+            continue;
+        }
         let here = format!("{place}.{key}");
         match key.as_str() {
             "instance" => task.instances = number(value, &here, "threads", MOST_INSTANCES)? as u32,
             "delay" => task.delay = micros(value, &here)?,
-            "loop" => task.loops = loops(value, &here)?,
+            "loop" => count = Some(loops(value, &here)?),
             "cpus" => task.affinity = cpus(value, &here)?,
             "priority" => priority = Some((value, here)),
             "policy" => other = !matches!(value, Json::Text(t) if t == "SCHED_OTHER" || t == "SCHED_NORMAL"),
@@ -165,41 +186,49 @@ fn task(name: &str, json: &Json, notes: &mut Notes) -> Result<Task, Refusal> {
             _ => notes.add(format!("{here}: not a nice value (-20 to 19); ignored")),
         }
     }
-    match phases {
-        None => task.phases.push(phase(place, 1, inline, &task.name, notes)?),
-        Some(entries) => {
-            for (key, _) in inline {
-                match event_name(key) {
-                    Some(_) => {
-                        notes.add(format!("{place}.{key}: an event beside `phases` is ignored, as in rt-app"))
-                    }
-                    None => attribute(&place, key, notes),
-                }
-            }
-            for (key, value) in entries {
-                let place = format!("{place}.phases.{key}");
-                let (mut count, mut events) = (1, Vec::new());
-                for (key, value) in object(value, &place)? {
-                    let here = format!("{place}.{key}");
-                    match key.as_str() {
-                        "loop" => match loops(value, &here)? {
-                            Some(n) => count = n,
-                            None => {
-                                return refuse(
-                                    here,
-                                    "a phase cannot loop forever; give the number of rounds",
-                                );
-                            }
-                        },
-                        "cpus" => notes.add(format!("{here}: the cores of a single phase are ignored")),
-                        _ => events.push((key, value)),
-                    }
-                }
-                task.phases.push(phase(place, count, events, &task.name, notes)?);
-            }
+    let Some(entries) = phases else {
+        // The loop is that of the only phase, for which 0 is endless.
+        task.loops = count.flatten().filter(|&count| count > 0);
+        task.phases.push(phase(place, 1, inline, &task.name, notes)?);
+        return Ok(task);
+    };
+    task.loops = count.flatten();
+    for (key, _) in inline {
+        match event_name(key) {
+            Some(_) => notes.add(format!("{place}.{key}: an event beside `phases` is ignored, as in rt-app")),
+            None => attribute(&place, key, notes),
         }
     }
+    phases_of(&mut task, &place, entries, notes)?;
     Ok(task)
+}
+
+/// Reads the phases of a task. One that loops forever becomes the loop of the task.
+fn phases_of(task: &mut Task, place: &str, entries: &Entries, notes: &mut Notes) -> Result<(), Refusal> {
+    for (index, (key, value)) in entries.iter().enumerate() {
+        let place = format!("{place}.phases.{key}");
+        let (mut count, mut events) = (Some(1), Vec::new());
+        for (key, value) in object(value, &place)? {
+            let here = format!("{place}.{key}");
+            match key.as_str() {
+                _ if *value == Json::Null && event_name(key).is_none() => {}
+                "loop" => count = loops(value, &here)?.filter(|&count| count > 0),
+                "cpus" => notes.add(format!("{here}: the cores of a single phase are ignored")),
+                _ => events.push((key, value)),
+            }
+        }
+        task.phases.push(phase(place.clone(), count.unwrap_or(1), events, &task.name, notes)?);
+        if count.is_none() && task.loops != Some(0) {
+            if index + 1 < entries.len() {
+                notes.add(format!("{place}: loops forever, so the phases after it never run, as in rt-app"));
+            }
+            task.before = std::mem::take(&mut task.phases);
+            task.phases.extend(task.before.pop());
+            task.loops = None;
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn phase(
@@ -250,13 +279,13 @@ fn event(
             Event::Run(micros(value, place)?)
         }
         "sleep" => Event::Sleep(micros(value, place)?),
-        "timer" => timer(value, place, notes)?,
+        "timer" => timer(value, place)?,
         "lock" => Event::Lock(text(value, place)?),
         "unlock" => Event::Unlock(text(value, place)?),
         "wait" | "sync" => {
             let entries = object(value, place)?;
-            let condition = field(entries, "ref", place)?;
-            let mutex = field(entries, "mutex", place)?;
+            let condition = field(entries, "ref", "unknown", place)?;
+            let mutex = field(entries, "mutex", "unknown", place)?;
             match name {
                 "wait" => Event::Wait { condition, mutex },
                 _ => Event::Sync { condition, mutex },
@@ -265,14 +294,13 @@ fn event(
         "signal" => Event::Signal(text(value, place)?),
         "broad" | "broadcast" => Event::Broadcast(text(value, place)?),
         "barrier" => Event::Barrier(text(value, place)?),
-        "suspend" => match text(value, place)? {
-            own if own.is_empty() => Event::Suspend(task.to_string()),
-            other => Event::Suspend(other),
-        },
+        "suspend" => Event::Suspend(suspended(value, task, notes)),
         "resume" => Event::Resume(text(value, place)?),
         "yield" => Event::Yield,
         "fork" => Event::Fork(text(value, place)?),
-        // `mem` and `iorun` give bytes, whose time depends on memory and device.
+        "sem_post" => Event::SemPost(text(value, place)?),
+        "sem_wait" => Event::SemWait(text(value, place)?),
+        // `mem`, `memrun` and `iorun` give bytes, whose time depends on memory and device.
         _ => {
             notes.add(format!("{place}: ignored; the time of `{name}` is unknown"));
             return Ok(None);
@@ -280,18 +308,32 @@ fn event(
     }))
 }
 
-fn timer(value: &Json, place: &str, notes: &mut Notes) -> Result<Event, Refusal> {
+/// The name by which a task is resumed. rt-app before June 2025 read it from the value; later versions use the task's.
+fn suspended(value: &Json, task: &str, notes: &mut Notes) -> String {
+    match value {
+        Json::Text(name) if !name.is_empty() && name != task => {
+            notes.add(
+                "tasks are resumed by the names that their `suspend` gives, as in rt-app before June 2025; later versions \
+                 use the tasks' names",
+            );
+            name.clone()
+        }
+        _ => task.to_string(),
+    }
+}
+
+fn timer(value: &Json, place: &str) -> Result<Event, Refusal> {
     let entries = object(value, place)?;
-    let timer = field(entries, "ref", place)?;
-    let period = match entries.iter().find(|(key, _)| key == "period") {
-        Some((_, value)) => micros(value, &format!("{place}.period"))?,
+    let timer = field(entries, "ref", "unknown", place)?;
+    let period = match entry(entries, "period") {
+        Some(value) => micros(value, &format!("{place}.period"))?,
         None => return refuse(place, "the field `period` (microseconds) is missing"),
     };
-    notes.add("timers sleep for the rest of their period at 2.1 GHz, so slower cores lengthen the period");
-    if !timer.starts_with("unique") {
-        notes.add(format!("{place}: instances of a task do not share the timer `{timer}`"));
-    }
-    Ok(Event::Timer { timer, period })
+    let mode = match field(entries, "mode", "relative", place)?.starts_with("absolute") {
+        true => Timer::Absolute,
+        false => Timer::Relative,
+    };
+    Ok(Event::Timer { timer, period, mode })
 }
 
 fn object<'a>(value: &'a Json, place: &str) -> Result<&'a Entries, Refusal> {
@@ -308,10 +350,16 @@ fn text(value: &Json, place: &str) -> Result<String, Refusal> {
     }
 }
 
-fn field(entries: &Entries, name: &str, place: &str) -> Result<String, Refusal> {
-    match entries.iter().find(|(key, _)| key == name) {
-        Some((_, value)) => text(value, &format!("{place}.{name}")),
-        None => refuse(place, format!("the field `{name}` is missing")),
+/// The value of a key, if it has one.
+fn entry<'a>(entries: &'a Entries, name: &str) -> Option<&'a Json> {
+    entries.iter().find(|(key, value)| key == name && *value != Json::Null).map(|(_, value)| value)
+}
+
+/// A string, or rt-app's default.
+fn field(entries: &Entries, name: &str, default: &str, place: &str) -> Result<String, Refusal> {
+    match entry(entries, name) {
+        Some(value) => text(value, &format!("{place}.{name}")),
+        None => Ok(default.to_string()),
     }
 }
 
@@ -328,8 +376,8 @@ fn micros(value: &Json, place: &str) -> Result<u64, Refusal> {
 
 fn loops(value: &Json, place: &str) -> Result<Option<u32>, Refusal> {
     match *value {
-        Json::Int(-1) => Ok(None),
-        Json::Int(n) if (0..=i64::from(u32::MAX)).contains(&n) => Ok(Some(n as u32)),
+        Json::Int(n) if n < 0 => Ok(None),
+        Json::Int(n) if n <= i64::from(u32::MAX) => Ok(Some(n as u32)),
         _ => refuse(place, "must be an integer, or -1 for an endless loop"),
     }
 }

@@ -10,19 +10,31 @@ mod document;
 
 use crate::{Error, Resolved};
 
-use super::json::Json;
+use super::json::{self, Json, Mistake};
 use document::Document;
 
 /// True if `text` looks like an rt-app document: it has tasks and is not a workload file.
 pub fn recognises(text: &str) -> bool {
-    text.contains("\"tasks\"") && !text.contains("\"hearth_workload\"")
+    ["\"tasks\"", "'tasks'", "\"global\"", "\"resources\""].iter().any(|key| text.contains(key))
+        && !text.contains("\"hearth_workload\"")
 }
 
 /// Imports an rt-app document. `origin` names the document in errors and in the workload.
 pub fn import(text: &str, origin: &str) -> Result<Resolved, Error> {
-    let json = Json::parse(text).map_err(|e| crate::file::syntax(origin, &e))?;
+    let read = json::parse(text).map_err(|Mistake { line, column, message }| Error::Syntax {
+        origin: origin.to_string(),
+        line,
+        column,
+        message,
+    })?;
     let mut notes = Notes::default();
-    let mut workload = Document::read(&json, &mut notes)
+    if let Some((line, key)) = read.repeated.first() {
+        notes.add(format!(
+            "keys are repeated (`{key}` in line {line}): all are kept, as by `workgen`; rt-app itself uses the last one \
+             only"
+        ));
+    }
+    let mut workload = Document::read(&read.json, &mut notes)
         .and_then(|document| build::workload(&document, &mut notes))
         .map_err(|Refusal { place, message }| Error::RtApp { origin: origin.to_string(), place, message })?;
     let name = origin.rsplit('/').next().unwrap_or(origin);
