@@ -133,7 +133,33 @@ macro_rules! from_errors_of_files {
     )*};
 }
 
-from_errors_of_files!(hearth_machine::Read, hearth_workload::Read, hearth_trace::File);
+from_errors_of_files!(hearth_machine::Read, hearth_workload::Read);
+
+impl From<hearth_trace::Error> for Failure {
+    fn from(error: hearth_trace::Error) -> Self {
+        let failure = Failure::new(&error);
+        match &error {
+            hearth_trace::Error::File { path, source, .. } => failure.near(path, source),
+            hearth_trace::Error::NotATrace { path } => match of_another_tool(path) {
+                Some((format, import)) => {
+                    let message = format_args!("{} is {format}, not a trace of hearth", path.display());
+                    Failure::new(message).help(format_args!("convert it: {import}"))
+                }
+                None => failure,
+            },
+            _ => failure,
+        }
+    }
+}
+
+/// The format of a file that `hearth import` can read, and the command.
+fn of_another_tool(path: &Path) -> Option<(&'static str, String)> {
+    let format = hearth_formats::recognised(path)?;
+    let output = path.with_extension("trace");
+    let output = if output == path { path.with_extension("hearth.trace") } else { output };
+    let words = ["hearth", "import", path.to_str()?, "-o", output.to_str()?];
+    Some((format, shlex::try_join(words).ok()?))
+}
 
 /// Errors that have a separate help text.
 macro_rules! from_errors_with_help {

@@ -1,4 +1,5 @@
-//! JSON trace events of scxsim: a "process" is a core, a slice is a running thread.
+//! JSON trace events: of scxsim, in which a "process" is a core and a slice a running thread, and of Chrome, which has the
+//! kernel's text in `systemTraceEvents`.
 
 use super::collect::Collector;
 use super::perfetto::{Slices, stop};
@@ -40,12 +41,16 @@ struct Sink<'a> {
     collector: &'a mut Collector,
     slices: Slices,
     count: u64,
+    slice: bool,
+    /// Events of the kernel as text.
+    system: Option<String>,
     /// Error outside of the JSON syntax.
     failed: Option<Error>,
 }
 
 pub fn read(input: impl Read, collector: &mut Collector) -> Result<(), Error> {
-    let mut sink = Sink { collector, slices: Slices::default(), count: 0, failed: None };
+    let mut sink =
+        Sink { collector, slices: Slices::default(), count: 0, slice: false, system: None, failed: None };
     let mut json = serde_json::Deserializer::from_reader(input.take(MOST_BYTES));
     let read = Document(&mut sink).deserialize(&mut json);
     if let Some(error) = sink.failed.take() {
@@ -54,9 +59,18 @@ pub fn read(input: impl Read, collector: &mut Collector) -> Result<(), Error> {
     read.map_err(|why| {
         Error::Format(format!("after {} events: {why}. (At most 1 GiB of JSON is read.)", sink.count))
     })?;
-    let Sink { collector, mut slices, .. } = sink;
-    collector.notes.say("times have a resolution of one microsecond");
-    slices.finish(collector)?.map_err(Error::Format)
+    let Sink { collector, mut slices, slice, system, .. } = sink;
+    if slice {
+        collector.notes.say("times have a resolution of one microsecond");
+    }
+    slices.finish(collector)?.map_err(Error::Format)?;
+    match system {
+        Some(text) => super::text::read(text.as_bytes(), collector).map_err(|error| match error {
+            Error::At { place, what } => Error::at(place, format!("in its systemTraceEvents: {what}")),
+            other => other,
+        }),
+        None => Ok(()),
+    }
 }
 
 impl Sink<'_> {
@@ -71,6 +85,7 @@ impl Sink<'_> {
             }
             return Ok(());
         }
+        self.slice = true;
         // Beyond 2^53 µs, numbers are no longer exact.
         if !(0.0..9e15).contains(&event.ts) {
             return Err(wrong(&format!("its time, {} µs, is negative or makes no sense", event.ts)));
@@ -96,24 +111,39 @@ impl Sink<'_> {
     }
 }
 
+/// `systemTraceEvents`, which other systems than Linux have, too.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum System {
+    Text(String),
+    Other(IgnoredAny),
+}
+
 /// `{"traceEvents": [...], ...}`
 struct Document<'a, 'b>(&'a mut Sink<'b>);
 
 impl<'de> DeserializeSeed<'de> for Document<'_, '_> {
     type Value = ();
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
-        json.deserialize_map(self)
+        json.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for Document<'_, '_> {
     type Value = ();
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("an object with traceEvents")
+        f.write_str("an object with traceEvents, or an array of them")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, events: A) -> Result<(), A::Error> {
+        Events(self.0).visit_seq(events)
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<Cow<str>>()? {
             match &*key {
+                "systemTraceEvents" => match map.next_value()? {
+                    System::Text(text) => self.0.system = Some(text),
+                    System::Other(_) => self.0.collector.notes.say("its systemTraceEvents are not text"),
+                },
                 "traceEvents" => map.next_value_seed(Events(self.0))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }

@@ -96,6 +96,7 @@ pub fn record_and_extract(
 }
 
 fn extract_until(path: &Path, until: Option<Duration>) -> Result<Extraction, Failure> {
+    recording::check_extractable(path)?;
     recording::check(path)?;
     let store = Store::open(path)?;
     if store.header().source.laid_over().is_some() {

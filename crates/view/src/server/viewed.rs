@@ -126,7 +126,8 @@ impl Viewed {
     fn warnings(&self) -> Vec<String> {
         let sum = self.header().lost.iter().fold(0u64, |sum, lost| sum.saturating_add(*lost));
         let (lost, inferred) = (sum.saturating_sub(self.inferred()), self.inferred());
-        let mut warnings = Vec::new();
+        let notes = self.header().source.unrecorded().notes();
+        let mut warnings: Vec<String> = notes.into_iter().map(str::to_owned).collect();
         if lost > 0 {
             warnings.push(format!("the recorder lost {lost} events; the picture lacks them"));
         }
