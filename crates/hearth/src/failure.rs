@@ -152,6 +152,18 @@ impl From<hearth_trace::Error> for Failure {
     }
 }
 
+impl From<hearth_formats::Error> for Failure {
+    fn from(error: hearth_formats::Error) -> Self {
+        match error {
+            hearth_formats::Error::Trace(error) => error.into(),
+            hearth_formats::Error::File { ref path, ref source, .. } => {
+                Failure::new(&error).near(path, source)
+            }
+            error => Failure::new(error),
+        }
+    }
+}
+
 /// The format of a file that `hearth import` can read, and the command.
 fn of_another_tool(path: &Path) -> Option<(&'static str, String)> {
     let format = hearth_formats::recognised(path)?;

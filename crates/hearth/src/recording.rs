@@ -118,9 +118,16 @@ pub fn open(path: &Path) -> Result<Reader, Failure> {
     Ok(reader)
 }
 
-/// Fails if a workload cannot be extracted from the trace, because its recording lacks events.
+/// Fails if a workload cannot be extracted from the trace: its frequencies are another machine's, or its recording lacks events.
 pub fn check_extractable(path: &Path) -> Result<(), Failure> {
-    let unrecorded = Store::open(path)?.header().source.unrecorded();
+    let store = Store::open(path)?;
+    let source = &store.header().source;
+    if source.laid_over().is_some() {
+        let message =
+            format!("{}: its frequencies are not those of the machine that recorded it", path.display());
+        return Err(Failure::new(message).help("it is the result of `hearth overlay`; take the recording"));
+    }
+    let unrecorded = source.unrecorded();
     let Some(remedy) = unrecorded.remedy() else { return Ok(()) };
     let what = match unrecorded.threads {
         true => "it has the events of some threads only, so how long they run is unknown",

@@ -137,6 +137,7 @@ impl Unknown {
                 let name = name.as_str();
                 match self.waiting && WAITING.contains(&name) || self.wakeups && WAKEUPS.contains(&name) {
                     true => *value = Value::Null,
+                    false if name == "source" => {}
                     false => self.hide(value),
                 }
             }),

@@ -105,17 +105,17 @@ fn without_wakeups_a_sleep_is_a_sleep_and_waiting_is_unknown() {
 /// As for `sched_waking`, in every form, if there is only `sched_wakeup`, or both.
 #[test]
 fn either_kind_of_wakeup_suffices() {
-    let recorded: [(&[fn(Task) -> What], f64); 3] =
-        [(&[waking], 50.0), (&[wakeup], 50.0), (&[waking, wakeup], 50.0)];
-    for (woken, latency) in recorded {
+    let recorded: [(&[fn(Task) -> What], bool); 3] =
+        [(&[waking], false), (&[wakeup], true), (&[waking, wakeup], false)];
+    for (woken, only_wakeup) in recorded {
         for (name, bytes, format) in forms(&sleeper(woken), KERNELS[5]) {
             let (imported, trace) = read(&bytes, format).unwrap();
             assert_eq!(stops_of(&trace, "sleeper"), [Stop::Blocked; 10], "{name}");
             let summary = trace.summary();
-            assert_eq!((summary.wakeups, summary.wakeup_latency_us.p50.round()), (10, latency), "{name}");
+            assert_eq!((summary.wakeups, summary.wakeup_latency_us.p50.round()), (10, 50.0), "{name}");
             assert!(trace.header.source.unrecorded().is_empty(), "{name}");
             let noted = imported.notes.iter().any(|note| note.contains("sched_wakeup instead"));
-            assert_eq!(noted, woken.len() == 1 && woken[0] as usize == wakeup as usize, "{name}");
+            assert_eq!(noted, only_wakeup, "{name}");
         }
     }
 }
@@ -294,13 +294,38 @@ fn what_only_perf_can_read_names_the_command() {
         std::fs::write(&file, bytes).unwrap();
         hearth_formats::import(&file, None, &folder.path().join("t.trace")).unwrap_err().to_string()
     };
-    let pipe = [&b"PERFILE2"[..], &16u64.to_le_bytes(), &[0; 100]].concat();
-    let mut compressed = perf_data::write(&sleeper(&[]), KERNELS[5], MACHINES[0], false);
-    let data = u64::from_le_bytes(compressed[40..48].try_into().unwrap()) as usize;
-    compressed[data..data + 4].copy_from_slice(&81u32.to_le_bytes());
-    for (bytes, why) in [(pipe, "to a pipe"), (compressed, "is compressed")] {
+    for (bytes, why) in only_for_perf() {
         let error = named(&bytes);
         assert!(error.contains(why) && error.contains("my z.data' > '"), "{error}");
         assert!(error.contains("perf script --ns -i '") && error.contains("hearth import '"), "{error}");
+    }
+}
+
+/// Files that only perf can read, and why.
+fn only_for_perf() -> [(Vec<u8>, &'static str); 2] {
+    let entries = sleeper(&[waking]);
+    let (piped, compressed) =
+        (perf_data::piped(&entries, KERNELS[5]), perf_data::compressed(&entries, KERNELS[5]));
+    [(piped, "to a pipe"), (compressed, "is compressed")]
+}
+
+/// The recommended commands give the events that are in the file.
+#[test]
+fn the_command_that_perf_runs_works() {
+    if !hearth_tests::has(&["perf"], "recorders") {
+        return;
+    }
+    for (bytes, why) in only_for_perf() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, trace) = (folder.path().join("my z.data"), folder.path().join("t.trace"));
+        std::fs::write(&file, bytes).unwrap();
+        let error = hearth_formats::import(&file, None, &trace).unwrap_err().to_string();
+        let (perf, import) =
+            error.split_once("the text: ").unwrap().1.split_once("; hearth import ").unwrap();
+        let output = std::process::Command::new("sh").args(["-c", perf]).output().unwrap();
+        assert!(output.status.success(), "{why}: {perf}: {}", String::from_utf8_lossy(&output.stderr));
+        let words = shlex::split(import).unwrap();
+        let imported = hearth_formats::import(words[0].as_ref(), None, words[2].as_ref()).unwrap();
+        assert_eq!((imported.events, words[1].as_str()), (31, "-o"), "{why}");
     }
 }

@@ -1,5 +1,5 @@
 use crate::arguments::examples;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::{self, count};
 use hearth_formats::{ImportFormat, import};
 use hearth_trace::Writer;
@@ -71,7 +71,7 @@ impl Args {
             Format::SchedViz => ImportFormat::SchedViz,
         });
         Writer::check(&self.output)?;
-        let imported = import(&self.file, format, &self.output).map_err(Failure::new)?;
+        let imported = import(&self.file, format, &self.output)?;
         imported.notes.iter().for_each(|note| eprintln!("note: {note}"));
         let header = &imported.header;
         let trace = self.output.display().to_string();

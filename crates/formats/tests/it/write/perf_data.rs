@@ -18,18 +18,30 @@ const GROUP: u64 = 4 | 8;
 
 /// Writes a file. `groups`: the events were recorded as a group, whose counts are in each sample.
 pub fn write(entries: &[Entry], kernel: Kernel, machine: Machine, groups: bool) -> Vec<u8> {
+    let records = records(entries, kernel, machine, groups);
+    file(entries, kernel, machine, groups, &records, None)
+}
+
+fn file(
+    entries: &[Entry],
+    kernel: Kernel,
+    machine: Machine,
+    groups: bool,
+    records: &[u8],
+    compression: Option<Vec<u8>>,
+) -> Vec<u8> {
     const ATTRIBUTE: u64 = 128 + 16;
     let formats = formats(kernel, machine);
     let mut file = Bytes::new(machine.order);
     file.u64(u64::from_le_bytes(*b"PERFILE2"));
     let ids = 104 + ATTRIBUTE * formats.len() as u64;
     let data = ids + 8 * formats.len() as u64;
-    let records = records(entries, kernel, machine, groups);
     for value in [104, ATTRIBUTE, 104, ATTRIBUTE * formats.len() as u64, data, records.len() as u64, 0, 0] {
         file.u64(value);
     }
     // HEADER_TRACING_DATA, HEADER_HOSTNAME, HEADER_OSRELEASE and HEADER_NRCPUS, in an array of `long`.
-    file.number(1 << 1 | 1 << 3 | 1 << 4 | 1 << 7, machine.long);
+    let compressed = if compression.is_some() { 1 << 27 } else { 0 };
+    file.number(1 << 1 | 1 << 3 | 1 << 4 | 1 << 7 | compressed, machine.long);
     file.bytes(&vec![0; 32 - machine.long]);
     for (number, _) in formats.iter().enumerate() {
         file.bytes(&attribute(number, machine, groups));
@@ -38,14 +50,57 @@ pub fn write(entries: &[Entry], kernel: Kernel, machine: Machine, groups: bool) 
     }
     (0..formats.len()).for_each(|number| file.u64(id(number)));
     assert_eq!(file.out.len() as u64, data);
-    file.bytes(&records);
-    features(&mut file, entries, kernel, machine);
+    file.bytes(records);
+    features(&mut file, entries, kernel, machine, compression);
     file.out
 }
 
 /// ID of the samples of an event.
 fn id(number: usize) -> u64 {
     1000 + number as u64
+}
+
+/// `perf record -z`: the records are compressed.
+pub fn compressed(entries: &[Entry], kernel: Kernel) -> Vec<u8> {
+    let machine = super::MACHINES[0];
+    let records = records(entries, kernel, machine, false);
+    let packed = zstd::encode_all(&records[..], 1).unwrap();
+    let mut record = Bytes::new(machine.order);
+    record.u32(81);
+    record.u16(0);
+    record.u16(u16::try_from(packed.len() + 8).unwrap());
+    record.bytes(&packed);
+    record.out.resize(record.out.len().next_multiple_of(8), 0);
+    let length = record.out.len() as u16;
+    record.out[6..8].copy_from_slice(&length.to_le_bytes());
+    // HEADER_COMPRESSED: version, zstd, level, ratio, size of the buffer.
+    let mut compression = Bytes::new(machine.order);
+    [1, 1, 1, 4, 512 << 10].iter().for_each(|word| compression.u32(*word));
+    file(entries, kernel, machine, false, &record.out, Some(compression.out))
+}
+
+/// `perf record -o -`: without a header, what it has is in records.
+pub fn piped(entries: &[Entry], kernel: Kernel) -> Vec<u8> {
+    let machine = super::MACHINES[0];
+    let mut out = Bytes::new(machine.order);
+    out.bytes(b"PERFILE2");
+    out.u64(16);
+    for number in 0..formats(kernel, machine).len() {
+        out.u32(64); // PERF_RECORD_HEADER_ATTR
+        out.u16(0);
+        out.u16(8 + 128 + 8);
+        out.bytes(&attribute(number, machine, false));
+        out.u64(id(number));
+    }
+    let mut tracing = tracing(kernel, machine);
+    tracing.resize(tracing.len().next_multiple_of(8), 0);
+    out.u32(66); // PERF_RECORD_HEADER_TRACING_DATA
+    out.u16(0);
+    out.u16(12);
+    out.u32(tracing.len() as u32);
+    out.bytes(&tracing);
+    out.bytes(&records(entries, kernel, machine, false));
+    out.out
 }
 
 fn attribute(number: usize, machine: Machine, groups: bool) -> Vec<u8> {
@@ -98,7 +153,36 @@ fn records(entries: &[Entry], kernel: Kernel, machine: Machine, groups: bool) ->
 }
 
 /// Appends the table of the features, and their contents.
-fn features(file: &mut Bytes, entries: &[Entry], kernel: Kernel, machine: Machine) {
+fn features(
+    file: &mut Bytes,
+    entries: &[Entry],
+    kernel: Kernel,
+    machine: Machine,
+    compression: Option<Vec<u8>>,
+) {
+    let text = |text: &str| {
+        let mut bytes = Bytes::new(machine.order);
+        bytes.u32(64);
+        bytes.text(text);
+        bytes.out.resize(68, 0);
+        bytes.out
+    };
+    let mut cpus = Bytes::new(machine.order);
+    cpus.u32(cores(entries));
+    cpus.u32(cores(entries));
+    let mut contents = vec![tracing(kernel, machine), text("host"), text(kernel.release), cpus.out];
+    contents.extend(compression);
+    let mut at = file.out.len() + 16 * contents.len();
+    for content in &contents {
+        file.u64(at as u64);
+        file.u64(content.len() as u64);
+        at += content.len();
+    }
+    contents.iter().for_each(|content| file.bytes(content));
+}
+
+/// HEADER_TRACING_DATA.
+fn tracing(kernel: Kernel, machine: Machine) -> Vec<u8> {
     let mut tracing = Bytes::new(machine.order);
     tracing.bytes(b"\x17\x08\x44tracing");
     tracing.text("0.6");
@@ -111,22 +195,5 @@ fn features(file: &mut Bytes, entries: &[Entry], kernel: Kernel, machine: Machin
     tracing.u32(0); // symbols
     tracing.u32(0); // formats of printk
     tracing.u64(0); // names of threads
-    let text = |text: &str| {
-        let mut bytes = Bytes::new(machine.order);
-        bytes.u32(64);
-        bytes.text(text);
-        bytes.out.resize(68, 0);
-        bytes.out
-    };
-    let mut cpus = Bytes::new(machine.order);
-    cpus.u32(cores(entries));
-    cpus.u32(cores(entries));
-    let contents = [tracing.out, text("host"), text(kernel.release), cpus.out];
-    let mut at = file.out.len() + 16 * contents.len();
-    for content in &contents {
-        file.u64(at as u64);
-        file.u64(content.len() as u64);
-        at += content.len();
-    }
-    contents.iter().for_each(|content| file.bytes(content));
+    tracing.out
 }
