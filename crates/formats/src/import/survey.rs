@@ -5,6 +5,7 @@
 
 use super::collect::RUNNING_THREAD;
 use hearth_trace::ftrace::{EventKind, KernelEvent};
+use std::collections::HashSet;
 
 /// Finds the switches whose next thread was not recorded.
 pub struct Survey {
@@ -13,14 +14,21 @@ pub struct Survey {
     number: u64,
     /// Number of switches whose next thread had the next event.
     confirmed: u64,
-    unconfirmed: Vec<u64>,
-    /// True if an idle thread was recorded.
-    idle: bool,
+    /// Number and next thread of the others.
+    unconfirmed: Vec<(u64, i32)>,
+    /// Threads that had an event.
+    ran: HashSet<i32>,
 }
 
 impl Survey {
     pub fn new(cores: usize) -> Self {
-        Survey { open: vec![None; cores], number: 0, confirmed: 0, unconfirmed: Vec::new(), idle: false }
+        Survey {
+            open: vec![None; cores],
+            number: 0,
+            confirmed: 0,
+            unconfirmed: Vec::new(),
+            ran: HashSet::new(),
+        }
     }
 
     /// Takes the next event in order of time.
@@ -32,16 +40,15 @@ impl Survey {
             EventKind::Exec { old_pid, .. } => old_pid,
             _ => event.pid,
         };
-        if running != RUNNING_THREAD
-            && let Some((next, switch)) = open.take()
-        {
-            match running == next {
-                true => self.confirmed += 1,
-                false => self.unconfirmed.push(switch),
+        if running != RUNNING_THREAD {
+            self.ran.insert(running);
+            match open.take() {
+                Some((next, _)) if next == running => self.confirmed += 1,
+                Some((next, switch)) => self.unconfirmed.push((switch, next)),
+                None => {}
             }
         }
-        if let EventKind::Switch { prev, next, .. } = event.kind {
-            self.idle |= prev == 0;
+        if let EventKind::Switch { next, .. } = event.kind {
             *open = Some((next, self.number));
         }
         self.number += 1;
@@ -49,14 +56,19 @@ impl Survey {
 
     /// Numbers of the switches whose next thread was not recorded, in order; `None`: the recording is system-wide.
     ///
-    /// Some switches are missing in system-wide recordings, too: kernels omit a few, and buffers overflow.
+    /// Some switches are missing in system-wide recordings, too: kernels omit a few, and buffers overflow. But then the
+    /// idle thread has events, or the threads themselves have some elsewhere.
     pub fn finish(mut self) -> Option<Vec<u64>> {
+        let idle = self.ran.contains(&0);
         let missing = self.unconfirmed.len() as u64;
-        if missing == 0 || missing * 8 <= self.confirmed || self.idle && missing < 3 {
+        let never_ran = self.unconfirmed.iter().filter(|(_, next)| !self.ran.contains(next)).count() as u64;
+        let many = missing * 8 > self.confirmed && (missing >= 3 || !idle);
+        let of_strangers = !idle && never_ran * 2 > missing;
+        if missing == 0 || !many && !of_strangers {
             return None;
         }
-        self.unconfirmed.extend(self.open.into_iter().flatten().map(|(_, switch)| switch));
+        self.unconfirmed.extend(self.open.into_iter().flatten().map(|(next, switch)| (switch, next)));
         self.unconfirmed.sort_unstable();
-        Some(self.unconfirmed)
+        Some(self.unconfirmed.into_iter().map(|(switch, _)| switch).collect())
     }
 }

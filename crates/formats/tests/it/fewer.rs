@@ -58,9 +58,12 @@ fn stops_of(trace: &Trace, comm: &str) -> Vec<Stop> {
     trace.events.iter().filter_map(stop).collect()
 }
 
+/// How a wake-up is recorded.
+type Woken = fn(Task) -> What;
+
 /// A thread sleeps ten times for 99 ms while another computes, and runs for 1 ms. `woken` is how its wake-ups, 50 µs before, are
 /// recorded.
-fn sleeper(woken: &[fn(Task) -> What]) -> Vec<Entry> {
+fn sleeper(woken: &[Woken]) -> Vec<Entry> {
     let (hog, sleeper) = (task(200, "hog"), task(100, "sleeper"));
     let mut entries = Vec::new();
     for round in 1..=10 {
@@ -105,8 +108,7 @@ fn without_wakeups_a_sleep_is_a_sleep_and_waiting_is_unknown() {
 /// As for `sched_waking`, in every form, if there is only `sched_wakeup`, or both.
 #[test]
 fn either_kind_of_wakeup_suffices() {
-    let recorded: [(&[fn(Task) -> What], bool); 3] =
-        [(&[waking], false), (&[wakeup], true), (&[waking, wakeup], false)];
+    let recorded: [(&[Woken], bool); 3] = [(&[waking], false), (&[wakeup], true), (&[waking, wakeup], false)];
     for (woken, only_wakeup) in recorded {
         for (name, bytes, format) in forms(&sleeper(woken), KERNELS[5]) {
             let (imported, trace) = read(&bytes, format).unwrap();
@@ -170,6 +172,25 @@ fn threads_that_were_not_recorded_get_no_time() {
         }
         assert_eq!(stops_of(&trace, "sh"), [Stop::Blocked; 10], "{name}");
         assert_eq!(imported.inferred, 0, "{name}");
+    }
+}
+
+/// Two threads of the command mostly switch to each other: few switches are to others, which have no events at all.
+#[test]
+fn a_command_of_several_threads_is_not_the_system() {
+    let (a, b, kworker) = (task(100, "a"), task(101, "b"), task(7, "kworker"));
+    let mut entries = Vec::new();
+    for round in 1..=20 {
+        for step in 0..10 {
+            entries.push(switch((round * 100 + 2 * step) * MS, 0, &a, State::Preempted, &b));
+            entries.push(switch((round * 100 + 2 * step + 1) * MS, 0, &b, State::Preempted, &a));
+        }
+        entries.push(switch((round * 100 + 20) * MS, 0, &a, State::Preempted, &kworker));
+    }
+    for (name, bytes, format) in forms(&entries, KERNELS[5]) {
+        let (_, trace) = read(&bytes, format).unwrap();
+        assert!(trace.header.source.unrecorded().threads, "{name}");
+        assert!(trace.header.threads.iter().all(|thread| thread.name != "kworker"), "{name}");
     }
 }
 
