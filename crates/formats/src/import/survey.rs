@@ -63,7 +63,7 @@ impl Survey {
         let missing = self.unconfirmed.len() as u64;
         let never_ran = self.unconfirmed.iter().filter(|(_, next)| !self.ran.contains(next)).count() as u64;
         let many = missing * 8 > self.confirmed && (missing >= 3 || !idle);
-        let of_strangers = !idle && never_ran * 2 > missing;
+        let of_strangers = !idle && never_ran >= 3 && never_ran * 2 > missing;
         if missing == 0 || !many && !of_strangers {
             return None;
         }

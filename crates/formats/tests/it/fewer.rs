@@ -4,7 +4,7 @@ use super::write::text::{self, Form};
 use super::write::trace_dat::{self, Version};
 use super::write::{Entry, KERNELS, Kernel, MACHINES, State, Task, What, perf_data, perfetto};
 use hearth_formats::{Error, ImportFormat, Imported, import_bytes};
-use hearth_trace::{Event, IDLE, Kind, Stop, Trace, Unrecorded};
+use hearth_trace::{Event, IDLE, Kind, Stop, Trace, Unrecorded, Waker};
 use std::io::{Cursor, Write};
 
 fn read(bytes: &[u8], format: ImportFormat) -> Result<(Imported, Trace), Error> {
@@ -119,6 +119,26 @@ fn either_kind_of_wakeup_suffices() {
             let noted = imported.notes.iter().any(|note| note.contains("sched_wakeup instead"));
             assert_eq!(noted, only_wakeup, "{name}");
         }
+    }
+}
+
+/// `sched_wakeup` may follow on the woken thread's core; the waker is that of `sched_waking`.
+#[test]
+fn the_waker_is_that_of_sched_waking() {
+    let (hog, sleeper, idle) = (task(200, "hog"), task(100, "sleeper"), task(0, "swapper/1"));
+    let entries = [
+        switch(MS, 0, &task(0, "swapper/0"), State::Runnable, &hog),
+        at(2 * MS, 0, &hog, What::Waking { woken: sleeper.clone(), target: 1 }),
+        at(3 * MS, 1, &idle, What::Wakeup { woken: sleeper.clone(), target: 1 }),
+        switch(4 * MS, 1, &idle, State::Runnable, &sleeper),
+    ];
+    for (name, bytes, format) in forms(&entries, KERNELS[5]) {
+        let (_, trace) = read(&bytes, format).unwrap();
+        let wakers = trace.events.iter().filter_map(|event| match event.kind {
+            Kind::Wakeup { waker, .. } => Some((event.time, waker)),
+            _ => None,
+        });
+        assert_eq!(wakers.collect::<Vec<_>>(), [(MS, Waker::Thread(1))], "{name}");
     }
 }
 
