@@ -32,8 +32,8 @@ pub enum Error {
     Trace(#[from] hearth_trace::Error),
 
     #[error(
-        "the format is unknown: this is neither Perfetto, trace.dat, perf.data, ftrace text nor JSON trace events. \
-         If it is one of these, name it with --format"
+        "the format is unknown: this is neither Perfetto, trace.dat, perf.data, ftrace text, JSON trace events nor an \
+         archive of SchedViz. If it is one of these, name it with --format"
     )]
     Unknown,
 

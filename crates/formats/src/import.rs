@@ -23,7 +23,6 @@ pub use detect::ImportFormat;
 use hearth_trace::ftrace::{Assembler, Scope};
 use hearth_trace::{CoreId, CoreInfo, Event, Filter, Header, Method, Recording, Sink, Source, Writer};
 use perfetto::{Content, Ours};
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::Path;
 
@@ -42,8 +41,13 @@ pub struct Imported {
 /// Converts the file `input` to the trace `output`. Detects the format if none is given.
 pub fn import(input: &Path, format: Option<ImportFormat>, output: &Path) -> Result<Imported, Error> {
     let named = |error: Error| error.named(input);
-    let file =
-        |path| File::open(path).map_err(|source| Error::File { action: "open", path: input.into(), source });
+    let file = |path| {
+        hearth_base::file::open(path).map_err(|source| Error::File {
+            action: "open",
+            path: input.into(),
+            source,
+        })
+    };
     let meta = std::fs::metadata(input).map_err(|source| Error::File {
         action: "open",
         path: input.into(),

@@ -13,28 +13,47 @@ use std::io::Read;
 /// Maximum size of the file, and thus of a text in it.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Fields of an event.
-#[derive(Deserialize)]
-struct Event<'a> {
-    ph: Cow<'a, str>,
-    #[serde(default)]
+/// Fields of an event. Those of events that are not read may have any type.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Event {
+    #[serde(deserialize_with = "lenient")]
+    ph: String,
+    #[serde(deserialize_with = "lenient")]
     pid: i64,
-    #[serde(default)]
+    #[serde(deserialize_with = "lenient")]
     ts: f64,
-    #[serde(default)]
-    name: Cow<'a, str>,
-    #[serde(default)]
-    cat: Cow<'a, str>,
-    #[serde(default)]
+    #[serde(deserialize_with = "lenient")]
+    name: String,
+    #[serde(deserialize_with = "lenient")]
+    cat: String,
+    #[serde(deserialize_with = "lenient")]
     args: Arguments,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Arguments {
+    #[serde(deserialize_with = "lenient")]
     pid: Option<i64>,
-    reason: Option<String>,
-    task: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    reason: String,
+    #[serde(deserialize_with = "lenient")]
+    task: String,
+}
+
+/// Reads a value; one of another type is the default.
+fn lenient<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(json: D) -> Result<T, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Lenient<T> {
+        Wanted(T),
+        Other(IgnoredAny),
+    }
+    Ok(match Lenient::deserialize(json)? {
+        Lenient::Wanted(value) => value,
+        Lenient::Other(IgnoredAny) => T::default(),
+    })
 }
 
 struct Sink<'a> {
@@ -98,14 +117,11 @@ impl Sink<'_> {
         let name = event.name.as_bytes();
         let taken = match &*event.ph {
             "B" => self.slices.begin(time, cpu, tid, name, self.collector)?,
-            "E" => match stop(event.args.reason.as_deref().unwrap_or_default().as_bytes()) {
+            "E" => match stop(event.args.reason.as_bytes()) {
                 Some(stop) => self.slices.end(time, cpu, tid, stop, self.collector)?,
                 None => Ok(()),
             },
-            _ => {
-                let comm = event.args.task.as_deref().unwrap_or_default().as_bytes();
-                self.slices.woken(time, cpu, tid, comm, self.collector)?
-            }
+            _ => self.slices.woken(time, cpu, tid, event.args.task.as_bytes(), self.collector)?,
         };
         taken.map_err(|why| wrong(&why))
     }

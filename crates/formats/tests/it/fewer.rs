@@ -285,6 +285,8 @@ fn wrappers_are_removed() {
     );
     let json = serde_json::json!({ "displayTimeUnit": "ns", "systemTraceEvents": LINES, "traceEvents": [
         { "ph": "X", "pid": 1, "tid": 1, "ts": 5, "name": "a", "cat": "gpu" },
+        { "ph": "M", "pid": "browser", "name": null, "args": "__stripped__" },
+        { "ph": "X", "pid": 1, "ts": "5", "args": { "reason": 5, "pid": [], "task": {} } },
     ]});
     let folder = tempfile::tempdir().unwrap();
     let gzip = |bytes: &[u8]| {
