@@ -232,10 +232,7 @@ function totals(source: Source, thread: number, usage: Usage | null): Node[] {
     facts([
       ["running", length(used.running, 4)],
       ["ready", waiting(source, length(used.ready, 4))],
-      [
-        "blocked",
-        waiting(source, length(Math.max(0, used.to - used.from - used.running - used.ready), 4)),
-      ],
+      ["blocked", waiting(source, length(Math.max(0, used.to - used.from - used.running - used.ready), 4))],
       ["slices", used.slices.toLocaleString("en")],
       ["wake-ups", woken(source, used.wakeups.toLocaleString("en"))],
       ["longest wake-up latency", waiting(source, length(used.longest_latency))],

@@ -230,7 +230,7 @@ fn runner(quick: u32, all: u32) -> proptest::test_runner::TestRunner {
 fn all_forms_give_the_same_trace() {
     let table = Table::default();
     let inputs = (steps(), kinds(), 0..KERNELS.len(), 0..MACHINES.len());
-    let result = runner(40, 2000).run(&inputs, |(steps, kinds, kernel, machine)| {
+    let result = runner(40, 600).run(&inputs, |(steps, kinds, kernel, machine)| {
         let (kernel, machine) = (KERNELS[kernel], MACHINES[machine]);
         let entries = entries(&steps, kinds, 1000);
         prop_assume!(entries.iter().any(is_switch));

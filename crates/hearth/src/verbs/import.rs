@@ -7,9 +7,10 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Convert a trace of Perfetto, trace-cmd, perf, ftrace, systrace, SchedViz or scxsim
+/// Convert a trace of Perfetto, trace-cmd, perf or another tool
 ///
-/// Detects the format from the content. Unpacks gzip and zstd. Prints notes on information that could not be converted.
+/// Reads files of Perfetto, trace-cmd, perf, ftrace, systrace, SchedViz and scxsim. Detects the format from the content.
+/// Unpacks gzip and zstd. Prints notes on information that could not be converted.
 #[derive(clap::Args)]
 #[command(after_help = examples(&[
     "hearth import perf.data -o theirs.trace",
