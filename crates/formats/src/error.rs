@@ -60,9 +60,10 @@ pub enum Error {
     In { path: PathBuf, source: Box<Error> },
 }
 
-/// The commands that import a file that only perf can read.
+/// The commands that import a file that only perf can read. They write into the current folder.
 fn by_perf(path: &Path) -> String {
-    let (file, text, trace) = (path.display(), path.with_extension("txt"), path.with_extension("trace"));
+    let name = Path::new(path.file_name().unwrap_or_default());
+    let (file, text, trace) = (path.display(), name.with_extension("txt"), name.with_extension("trace"));
     let [file, text, trace] =
         [file.to_string(), text.display().to_string(), trace.display().to_string()].map(|path| quoted(&path));
     format!("perf script --ns -i {file} > {text}; hearth import {text} -o {trace}")

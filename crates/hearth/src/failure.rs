@@ -164,11 +164,12 @@ impl From<hearth_formats::Error> for Failure {
     }
 }
 
-/// The format of a file that `hearth import` can read, and the command.
+/// The format of a file that `hearth import` can read, and the command, which writes into the current folder.
 fn of_another_tool(path: &Path) -> Option<(&'static str, String)> {
     let format = hearth_formats::recognised(path)?;
-    let output = path.with_extension("trace");
-    let output = if output == path { path.with_extension("hearth.trace") } else { output };
+    let name = Path::new(path.file_name()?);
+    let output = name.with_extension("trace");
+    let output = if output == name { name.with_extension("hearth.trace") } else { output };
     let words = ["hearth", "import", path.to_str()?, "-o", output.to_str()?];
     Some((format, shlex::try_join(words).ok()?))
 }

@@ -365,10 +365,13 @@ fn the_command_that_perf_runs_works() {
         let error = hearth_formats::import(&file, None, &trace).unwrap_err().to_string();
         let (perf, import) =
             error.split_once("the text: ").unwrap().1.split_once("; hearth import ").unwrap();
-        let output = std::process::Command::new("sh").args(["-c", perf]).output().unwrap();
+        let output =
+            std::process::Command::new("sh").args(["-c", perf]).current_dir(&folder).output().unwrap();
         assert!(output.status.success(), "{why}: {perf}: {}", String::from_utf8_lossy(&output.stderr));
         let words = shlex::split(import).unwrap();
-        let imported = hearth_formats::import(words[0].as_ref(), None, words[2].as_ref()).unwrap();
+        let imported =
+            hearth_formats::import(&folder.path().join(&words[0]), None, &folder.path().join(&words[2]))
+                .unwrap();
         assert_eq!((imported.events, words[1].as_str()), (31, "-o"), "{why}");
     }
 }
