@@ -32,8 +32,8 @@ pub enum Error {
     Trace(#[from] hearth_trace::Error),
 
     #[error(
-        "the format is unknown: this is neither Perfetto, trace.dat, perf.data, ftrace text nor JSON trace events. \
-         If it is one of these, name it with --format"
+        "the format is unknown: this is neither Perfetto, trace.dat, perf.data, ftrace text, JSON trace events nor an \
+         archive of SchedViz. If it is one of these, name it with --format"
     )]
     Unknown,
 
@@ -46,11 +46,32 @@ pub enum Error {
     #[error("{0}")]
     Format(String),
 
-    #[error("it has no scheduling event. {help}")]
-    Empty { help: &'static str },
+    #[error(
+        "it has no {what} event: record the events of the scheduler, of all threads (`trace-cmd record -e sched`, \
+         `perf sched record`)"
+    )]
+    Empty { what: &'static str },
+
+    /// A perf.data that perf itself must convert.
+    #[error("{what}. Let perf print it, and import the text: {}", by_perf(Path::new("perf.data")))]
+    ByPerf { what: &'static str },
 
     #[error("{}: {source}", path.display())]
     In { path: PathBuf, source: Box<Error> },
+}
+
+/// The commands that import a file that only perf can read. They write into the current folder.
+fn by_perf(path: &Path) -> String {
+    let name = Path::new(path.file_name().unwrap_or_default());
+    let (file, text, trace) = (path.display(), name.with_extension("txt"), name.with_extension("trace"));
+    let [file, text, trace] =
+        [file.to_string(), text.display().to_string(), trace.display().to_string()].map(|path| quoted(&path));
+    format!("perf script --ns -i {file} > {text}; hearth import {text} -o {trace}")
+}
+
+/// A word of a command for the shell.
+fn quoted(word: &str) -> String {
+    shlex::try_quote(word).map_or_else(|_| "FILE".into(), |word| word.into_owned())
 }
 
 impl Error {
@@ -74,6 +95,13 @@ impl Error {
     pub(crate) fn named(self, path: &Path) -> Self {
         match self {
             Error::Io { action, source } => Error::File { action, path: path.into(), source },
+            Error::ByPerf { what } => Error::In {
+                path: path.into(),
+                source: Box::new(Error::Format(format!(
+                    "{what}. Let perf print it, and import the text: {}",
+                    by_perf(path)
+                ))),
+            },
             named @ (Error::File { .. } | Error::In { .. } | Error::Trace(_)) => named,
             other => Error::In { path: path.into(), source: Box::new(other) },
         }

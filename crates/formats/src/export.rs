@@ -71,7 +71,9 @@ pub fn export(input: &Path, output: &Path, format: ExportFormat) -> Result<Expor
 fn exported(input: &Path, format: ExportFormat, events: u64, bytes: u64) -> Result<Exported, Error> {
     let mut notes = Notes::default();
     format.leaves_out().iter().for_each(|note| notes.say(*note));
-    let lost: u64 = Reader::open(input)?.header().lost.iter().sum();
+    let reader = Reader::open(input)?;
+    reader.header().source.unrecorded().notes().iter().for_each(|note| notes.say(*note));
+    let lost: u64 = reader.header().lost.iter().sum();
     if lost > 0 {
         notes.add("events that the recorder lost", lost);
     }

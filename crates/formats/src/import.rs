@@ -9,10 +9,13 @@ mod input;
 mod json;
 mod perf_data;
 mod perfetto;
+mod schedviz;
 mod sort;
+mod survey;
 mod text;
 mod trace_dat;
 mod tracing_data;
+mod wrap;
 
 use crate::{Error, Notes};
 use collect::{Collected, Collector};
@@ -20,7 +23,6 @@ pub use detect::ImportFormat;
 use hearth_trace::ftrace::{Assembler, Scope};
 use hearth_trace::{CoreId, CoreInfo, Event, Filter, Header, Method, Recording, Sink, Source, Writer};
 use perfetto::{Content, Ours};
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::Path;
 
@@ -39,8 +41,13 @@ pub struct Imported {
 /// Converts the file `input` to the trace `output`. Detects the format if none is given.
 pub fn import(input: &Path, format: Option<ImportFormat>, output: &Path) -> Result<Imported, Error> {
     let named = |error: Error| error.named(input);
-    let file =
-        |path| File::open(path).map_err(|source| Error::File { action: "open", path: input.into(), source });
+    let file = |path| {
+        hearth_base::file::open(path).map_err(|source| Error::File {
+            action: "open",
+            path: input.into(),
+            source,
+        })
+    };
     let meta = std::fs::metadata(input).map_err(|source| Error::File {
         action: "open",
         path: input.into(),
@@ -49,15 +56,9 @@ pub fn import(input: &Path, format: Option<ImportFormat>, output: &Path) -> Resu
     if meta.is_dir() {
         return Err(named(if input.join("trace.json").exists() { Error::Hearth } else { Error::Unknown }));
     }
-    let mut reader = BufReader::with_capacity(256 << 10, file(input)?);
-    let format = match format {
-        Some(format) => format,
-        None => {
-            detect::detect(reader.fill_buf().map_err(|error| named(Error::read(error)))?).map_err(named)?
-        }
-    };
+    let reader = BufReader::with_capacity(256 << 10, file(input)?);
     let folder = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let parts = read(reader, format, folder).map_err(named)?;
+    let (format, parts) = read(reader, format, folder).map_err(named)?;
     let mut writer = Writer::create(output, parts.header())?;
     let imported = parts.pass(format, &mut writer).map_err(named)?;
     writer.commit(&imported.header)?;
@@ -71,12 +72,20 @@ pub fn import_bytes(
     folder: &Path,
     sink: &mut impl Sink,
 ) -> Result<Imported, Error> {
-    read(BufReader::new(input), format, folder)?.pass(format, sink)
+    let (format, parts) = read(BufReader::new(input), Some(format), folder)?;
+    parts.pass(format, sink)
 }
 
 /// Detects the format by the first bytes of a file.
 pub fn detect(beginning: &[u8]) -> Option<ImportFormat> {
     detect::detect(beginning).ok()
+}
+
+/// Name of the format of a file that can be imported, by its first bytes.
+pub fn recognised(path: &Path) -> Option<&'static str> {
+    let mut reader = BufReader::with_capacity(4096, hearth_base::file::open(path).ok()?);
+    let beginning = reader.fill_buf().ok()?;
+    wrap::name(beginning).or_else(|| detect::certain(beginning).map(ImportFormat::name))
 }
 
 /// The sorted events of a file.
@@ -86,24 +95,31 @@ enum Parts {
     Kernel(Box<Collected>, Box<Header>),
 }
 
-fn read(input: impl BufRead + Seek, format: ImportFormat, folder: &Path) -> Result<Parts, Error> {
+fn read(
+    input: impl BufRead + Seek,
+    format: Option<ImportFormat>,
+    folder: &Path,
+) -> Result<(ImportFormat, Parts), Error> {
+    let mut input = wrap::unwrapped(input, folder)?;
+    let format = match format {
+        Some(format) => format,
+        None => detect::detect(input.fill_buf().map_err(Error::read)?)?,
+    };
     let mut collector = Collector::new(format.name(), folder);
     match format {
         ImportFormat::Text => text::read(input, &mut collector)?,
         ImportFormat::TraceDat => trace_dat::read(input, &mut collector)?,
         ImportFormat::PerfData => perf_data::read(input, &mut collector)?,
         ImportFormat::Json => json::read(input, &mut collector)?,
+        ImportFormat::SchedViz => schedviz::read(input, &mut collector)?,
         ImportFormat::Perfetto => match perfetto::read(input, collector, folder)? {
-            Content::Ours(ours, notes) => return Ok(Parts::Ours(ours, notes)),
+            Content::Ours(ours, notes) => return Ok((format, Parts::Ours(ours, notes))),
             Content::Kernel(found) => collector = *found,
         },
     }
-    if collector.events() == 0 {
-        return Err(Error::Empty { help: "Record it with the events sched_switch and sched_waking" });
-    }
     let mut collected = collector.collected()?;
     let header = provisional(&mut collected);
-    Ok(Parts::Kernel(Box::new(collected), Box::new(header)))
+    Ok((format, Parts::Kernel(Box::new(collected), Box::new(header))))
 }
 
 impl Parts {
@@ -157,8 +173,7 @@ fn pass_kernel(
         assembler.event(event);
         Ok(())
     })?;
-    let empty = Error::Empty { help: "Record it with the events sched_switch and sched_waking" };
-    let assembled = assembler.finish().ok_or(empty)?;
+    let assembled = assembler.finish().ok_or(Error::Empty { what: "scheduling" })?;
     let mut notes = std::mem::take(&mut collected.notes);
     if assembled.inferred > 0 {
         notes.add(
@@ -176,6 +191,7 @@ fn pass_kernel(
 /// The part of the header that is known before the first event.
 fn provisional(collected: &mut Collected) -> Header {
     let origin = std::mem::take(&mut collected.origin);
+    collected.unrecorded.notes().into_iter().for_each(|note| collected.notes.say(note));
     collected.notes.say("the file has no topology: each core counts as a physical core of one socket");
     let core = |core| CoreInfo { physical: core as CoreId, ..CoreInfo::default() };
     Header {
@@ -185,6 +201,7 @@ fn provisional(collected: &mut Collected) -> Header {
             kernel: origin.kernel,
             clock: origin.clock,
             filter: Filter::System,
+            unrecorded: collected.unrecorded,
             ..Recording::default()
         }),
         machine: origin.machine,

@@ -12,5 +12,5 @@ mod wire;
 
 pub use error::{Error, Place};
 pub use export::{ExportFormat, Exported, export};
-pub use import::{Count, ImportFormat, Imported, detect, import, import_bytes};
+pub use import::{Count, ImportFormat, Imported, detect, import, import_bytes, recognised};
 pub use notes::Notes;

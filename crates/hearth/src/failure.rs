@@ -133,7 +133,46 @@ macro_rules! from_errors_of_files {
     )*};
 }
 
-from_errors_of_files!(hearth_machine::Read, hearth_workload::Read, hearth_trace::File);
+from_errors_of_files!(hearth_machine::Read, hearth_workload::Read);
+
+impl From<hearth_trace::Error> for Failure {
+    fn from(error: hearth_trace::Error) -> Self {
+        let failure = Failure::new(&error);
+        match &error {
+            hearth_trace::Error::File { path, source, .. } => failure.near(path, source),
+            hearth_trace::Error::NotATrace { path } => match of_another_tool(path) {
+                Some((format, import)) => {
+                    let message = format_args!("{} is {format}, not a trace of hearth", path.display());
+                    Failure::new(message).help(format_args!("convert it: {import}"))
+                }
+                None => failure,
+            },
+            _ => failure,
+        }
+    }
+}
+
+impl From<hearth_formats::Error> for Failure {
+    fn from(error: hearth_formats::Error) -> Self {
+        match error {
+            hearth_formats::Error::Trace(error) => error.into(),
+            hearth_formats::Error::File { ref path, ref source, .. } => {
+                Failure::new(&error).near(path, source)
+            }
+            error => Failure::new(error),
+        }
+    }
+}
+
+/// The format of a file that `hearth import` can read, and the command, which writes into the current folder.
+fn of_another_tool(path: &Path) -> Option<(&'static str, String)> {
+    let format = hearth_formats::recognised(path)?;
+    let name = Path::new(path.file_name()?);
+    let output = name.with_extension("trace");
+    let output = if output == name { name.with_extension("hearth.trace") } else { output };
+    let words = ["hearth", "import", path.to_str()?, "-o", output.to_str()?];
+    Some((format, shlex::try_join(words).ok()?))
+}
 
 /// Errors that have a separate help text.
 macro_rules! from_errors_with_help {

@@ -5,6 +5,7 @@ use crate::output::count;
 use hearth_recorder::{Error, MethodChoice, Options, Recorded, Session, Subject};
 use hearth_scx::client::Client;
 use hearth_trace::{Header, Method, Reader, RecordedPolicy, RunningPolicy, Source, Store};
+use std::fmt::Display;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -104,21 +105,52 @@ fn tell(header: &Header, inferred: u64, command: Option<(&[String], ExitStatus)>
     }
 }
 
-/// Fails if there is no trace of this name. Warns if the trace is incomplete.
+/// Fails if there is no trace of this name. Says what the trace lacks.
 pub fn check(path: &Path) -> Result<(), Failure> {
-    let store = Store::open(path)?;
-    warn_if_incomplete(&store, path);
+    tell_what_is_missing(&Store::open(path)?, path);
     Ok(())
 }
 
-/// Opens a trace. Warns if it is incomplete.
+/// Opens a trace. Says what the trace lacks.
 pub fn open(path: &Path) -> Result<Reader, Failure> {
     let reader = Reader::open(path)?;
-    warn_if_incomplete(reader.store(), path);
+    tell_what_is_missing(reader.store(), path);
     Ok(reader)
 }
 
-fn warn_if_incomplete(store: &Store, path: &Path) {
+/// Fails if a workload cannot be extracted from the trace: its frequencies are another machine's, or its recording lacks events.
+pub fn check_extractable(path: &Path) -> Result<(), Failure> {
+    let store = Store::open(path)?;
+    let source = &store.header().source;
+    if source.laid_over().is_some() {
+        let message =
+            format!("{}: its frequencies are not those of the machine that recorded it", path.display());
+        return Err(Failure::new(message).help("it is the result of `hearth overlay`; take the recording"));
+    }
+    let unrecorded = source.unrecorded();
+    let Some(remedy) = unrecorded.remedy() else { return Ok(()) };
+    let what = match unrecorded.threads {
+        true => "it has the events of some threads only, so how long they run is unknown",
+        false => "it has no wake-ups, so what threads wait for is unknown",
+    };
+    Err(Failure::new(format_args!("{}: no workload can be extracted: {what}", path.display())).help(remedy))
+}
+
+/// Fails if the underload of a trace is unknown.
+pub fn check_underload(source: &Source, path: impl Display) -> Result<(), Failure> {
+    match source.unrecorded().remedy() {
+        None => Ok(()),
+        Some(remedy) => {
+            let message = format!("{path}: its underload is unknown and cannot be drawn: events are missing");
+            Err(Failure::new(message).help(remedy))
+        }
+    }
+}
+
+pub fn tell_what_is_missing(store: &Store, path: &Path) {
+    for note in store.header().source.unrecorded().notes() {
+        eprintln!("note: {}: {note}", path.display());
+    }
     if !store.complete() {
         let end = store.header().duration as f64 / 1e9;
         eprintln!(

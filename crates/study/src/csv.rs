@@ -36,7 +36,7 @@ pub fn csv(traces: &[Measured]) -> Result<String, Error> {
 }
 
 fn table(trace: &Measured) -> serde_json::Result<Vec<Value>> {
-    let value = match trace {
+    let mut value = match trace {
         Measured { by_interval: Some(by), .. } => serde_json::to_value(&by.rows)?,
         Measured { by_process: Some(rows), .. } => serde_json::to_value(rows)?,
         Measured { by_thread: Some(rows), .. } => serde_json::to_value(rows)?,
@@ -45,6 +45,7 @@ fn table(trace: &Measured) -> serde_json::Result<Vec<Value>> {
         Measured { overloads: Some(found), .. } => serde_json::to_value(&found.longest)?,
         _ => serde_json::to_value(vec![&trace.summary])?,
     };
+    trace.unknown().hide(&mut value);
     Ok(match value {
         Value::Array(rows) => rows,
         _ => Vec::new(),

@@ -6,8 +6,10 @@ use hearth_report::analysis::{
     Analysis, ByInterval, CriticalPath, Inversions, Overloads, ProcessRow, Request, ThreadRow,
     UnderloadSeries, WakerPair, ratios,
 };
-use hearth_trace::{Energy, Event, Filter, Header, Metrics, Reader, Sink, Source, Summary, Trace};
-use serde::Serialize;
+use hearth_trace::{
+    Energy, Event, Filter, Header, Metrics, Reader, Sink, Source, Summary, Trace, Unrecorded,
+};
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 /// The names of two traces in a comparison.
@@ -54,12 +56,13 @@ fn compare(a: &Measured, b: &Measured) -> Result<Comparison, Error> {
     Ok(Comparison {
         speedup: (first > 0.0 && second > 0.0).then(|| first / second - 1.0),
         energy_saving: energy.map(|(a, b)| 1.0 - b / a),
-        ratios: ratios(&serde_json::to_value(a.compared())?, &serde_json::to_value(b.compared())?),
+        ratios: ratios(&a.compared_values()?, &b.compared_values()?),
     })
 }
 
-/// The measurements of a trace. `None` means not requested.
+/// The measurements of a trace. `None` means not requested. What the recording cannot tell ([`Unknown`]) serializes as null.
 #[derive(Serialize)]
+#[serde(remote = "Self")]
 pub struct Measured {
     pub path: String,
     pub machine: String,
@@ -89,6 +92,60 @@ pub struct Measured {
     pub underload: Option<UnderloadSeries>,
 }
 
+impl Serialize for Measured {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let unknown = self.unknown();
+        if unknown == Unknown::default() {
+            return Measured::serialize(self, serializer);
+        }
+        let mut value =
+            Measured::serialize(self, serde_json::value::Serializer).map_err(serde::ser::Error::custom)?;
+        unknown.hide(&mut value);
+        value.serialize(serializer)
+    }
+}
+
+/// What a recording cannot tell, because it lacks events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Unknown {
+    /// How long a ready thread waits for a core, and what follows from it: latency, underload and overload.
+    pub waiting: bool,
+    pub wakeups: bool,
+}
+
+impl From<Unrecorded> for Unknown {
+    fn from(unrecorded: Unrecorded) -> Self {
+        Unknown { waiting: !unrecorded.is_empty(), wakeups: unrecorded.wakeups }
+    }
+}
+
+impl Unknown {
+    /// Replaces unknown fields by null.
+    pub fn hide(self, value: &mut Value) {
+        const WAITING: [&str; 6] = [
+            "wakeup_latency_us",
+            "waiting_ms",
+            "overload_ms",
+            "overload_core_ms",
+            "underload_per_s",
+            "overloads",
+        ];
+        const WAKEUPS: [&str; 2] = ["wakeups", "wakers"];
+        match value {
+            Value::Array(list) => list.iter_mut().for_each(|item| self.hide(item)),
+            Value::Object(object) => object.iter_mut().for_each(|(name, value)| {
+                let name = name.as_str();
+                match self.waiting && WAITING.contains(&name) || self.wakeups && WAKEUPS.contains(&name) {
+                    true => *value = Value::Null,
+                    false if name == "source" => {}
+                    false => self.hide(value),
+                }
+            }),
+            _ => {}
+        }
+    }
+}
+
 /// The measurements that have a counterpart in another trace.
 #[derive(Serialize)]
 struct Compared<'a> {
@@ -102,6 +159,16 @@ struct Compared<'a> {
 }
 
 impl Measured {
+    pub fn unknown(&self) -> Unknown {
+        self.source.unrecorded().into()
+    }
+
+    fn compared_values(&self) -> serde_json::Result<Value> {
+        let mut values = serde_json::to_value(self.compared())?;
+        self.unknown().hide(&mut values);
+        Ok(values)
+    }
+
     /// Leaves out threads and episodes, which cannot be matched between traces.
     fn compared(&self) -> Compared<'_> {
         Compared {

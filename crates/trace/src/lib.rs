@@ -35,7 +35,7 @@ pub use metrics::{
 };
 pub use source::{
     Energy, Filter, FrequencyChange, INSTRUCTIONS, LaidOver, Method, RecordedPolicy, Recording,
-    RunningPolicy, Source,
+    RunningPolicy, Source, Unrecorded,
 };
 pub use store::{Error, Group, KIND_NAMES, Reader, Row, Store, Writer};
 

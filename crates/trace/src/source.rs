@@ -53,9 +53,60 @@ pub struct Recording {
     /// Set if the frequencies are not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub laid_over: Option<LaidOver>,
+    #[serde(default, skip_serializing_if = "Unrecorded::is_empty")]
+    pub unrecorded: Unrecorded,
+}
+
+/// Events that a recording lacks because they were not asked for. What they would tell is unknown, not zero.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Unrecorded {
+    /// Wake-ups.
+    pub wakeups: bool,
+    /// Events of some threads: the recording is not system-wide. When a thread was switched in is unknown.
+    pub threads: bool,
+}
+
+impl Unrecorded {
+    pub fn is_empty(&self) -> bool {
+        *self == Unrecorded::default()
+    }
+
+    /// What is unknown, for users.
+    pub fn notes(&self) -> Vec<&'static str> {
+        let wakeups =
+            "the recording has no wake-ups: wake-up latency, waiting, underload and overload are unknown";
+        let threads = "the recording is not system-wide: CPU time is a lower bound of the recorded threads; wake-up \
+                       latency, waiting, underload and overload are unknown";
+        [(self.wakeups, wakeups), (self.threads, threads)]
+            .into_iter()
+            .filter_map(|(missing, note)| missing.then_some(note))
+            .collect()
+    }
+
+    /// How to record what is missing; `None`: nothing is.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match (self.threads, self.wakeups) {
+            (true, _) => {
+                Some("record all threads and their wake-ups: perf sched record -a, or hearth record")
+            }
+            (_, true) => Some(
+                "record sched_waking, too: trace-cmd record -e sched, perf sched record, or hearth record",
+            ),
+            _ => None,
+        }
+    }
 }
 
 impl Source {
+    /// What the recording lacks; nothing if it is simulated.
+    pub fn unrecorded(&self) -> Unrecorded {
+        match self {
+            Source::Recorded(recording) => recording.unrecorded,
+            _ => Unrecorded::default(),
+        }
+    }
+
     /// True if busy cores share the time ([`INSTRUCTIONS`]).
     pub fn counts_instructions(&self) -> bool {
         matches!(self, Source::Recorded(recording) if recording.clock == INSTRUCTIONS)
@@ -309,6 +360,7 @@ mod tests {
                 version: "1.0".into(),
                 energy: Some(Box::new(Energy { package_uj: 5, cores_uj: None, dram_uj: Some(1) })),
                 laid_over: Some(LaidOver { machine: "m".into(), governor: "schedutil".into() }),
+                unrecorded: Unrecorded { wakeups: true, threads: false },
                 ..Recording::default()
             };
             let source = Source::Recorded(recording);

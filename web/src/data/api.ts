@@ -27,6 +27,8 @@ export interface TraceInfo {
   khz_range: [number, number];
   /** Whether the frequency of any core was ever known. */
   frequency_known: boolean;
+  waiting_known: boolean;
+  wakeups_known: boolean;
   /** Of the whole machine; empty: unknown. */
   energy: Energy;
   /** Whether the hardware counted it. */

@@ -162,10 +162,10 @@ export class Details {
           ["runnable, most", all(String(sums.runnable))],
           ["frequency, mean", ghz(sums.khz) ?? "unknown"],
           ["power, mean", all(power(source, area))],
-          ["underload, mean", all(sums.underload.toFixed(2))],
-          ["overload", `${(sums.overload / 1e6).toFixed(2)} core-ms`],
+          ["underload, mean", all(waiting(source, sums.underload.toFixed(2)))],
+          ["overload", waiting(source, `${(sums.overload / 1e6).toFixed(2)} core-ms`)],
           ["inversion", `${(sums.inverted / 1e6).toFixed(2)} core-ms`],
-          ["wake-ups", few(sums.wakeups)],
+          ["wake-ups", woken(source, few(sums.wakeups))],
           ["migrations", few(sums.migrations)],
           ["forks", few(sums.forks)],
         ]),
@@ -186,7 +186,7 @@ export class Details {
         el("td", {}, length(one.running)),
         el("td", {}, percent(one.running / Math.max(1, usage.running))),
         el("td", {}, one.slices.toLocaleString("en")),
-        el("td", {}, one.wakeups.toLocaleString("en")),
+        el("td", {}, woken(source, one.wakeups.toLocaleString("en"))),
       ),
     );
     source.threads.want(usage.threads.map((one) => one.thread));
@@ -217,6 +217,10 @@ export function ranges(numbers: readonly number[]): string {
   return runs.map(([from, to]) => (from === to ? from : `${from}-${to}`)).join(", ");
 }
 
+/** What follows from how long threads wait, unless the recording lacks the events for it. */
+const waiting = (source: Source, text: string) => (source.info.waiting_known ? text : "unknown");
+const woken = (source: Source, text: string) => (source.info.wakeups_known ? text : "unknown");
+
 /** The totals of a thread in the whole run. */
 function totals(source: Source, thread: number, usage: Usage | null): Node[] {
   const used: Used | undefined = usage?.threads.find((one) => one.thread === thread);
@@ -227,11 +231,11 @@ function totals(source: Source, thread: number, usage: Usage | null): Node[] {
     el("h3", {}, until),
     facts([
       ["running", length(used.running, 4)],
-      ["ready", length(used.ready, 4)],
-      ["blocked", length(Math.max(0, used.to - used.from - used.running - used.ready), 4)],
+      ["ready", waiting(source, length(used.ready, 4))],
+      ["blocked", waiting(source, length(Math.max(0, used.to - used.from - used.running - used.ready), 4))],
       ["slices", used.slices.toLocaleString("en")],
-      ["wake-ups", used.wakeups.toLocaleString("en")],
-      ["longest wake-up latency", length(used.longest_latency)],
+      ["wake-ups", woken(source, used.wakeups.toLocaleString("en"))],
+      ["longest wake-up latency", waiting(source, length(used.longest_latency))],
       ["migrations", used.migrations.toLocaleString("en")],
       ["cores used", String(used.cores)],
     ]),

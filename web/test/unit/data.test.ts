@@ -144,6 +144,8 @@ const info = (cores: Core[], sets: string[] = []): TraceInfo => ({
   lost: [],
   inferred: 0,
   frequency_known: true,
+  waiting_known: true,
+  wakeups_known: true,
   energy: [],
   energy_measured: false,
   traced_threads: 1,

@@ -1,9 +1,10 @@
 //! Collects the events of a file for the assembler.
 
 use super::sort::Sorter;
+use super::survey::Survey;
 use crate::{Error, Notes};
-use hearth_trace::Stop;
-use hearth_trace::ftrace::{EventKind, KernelEvent, Names};
+use hearth_trace::ftrace::{EventKind, KernelEvent, Names, StateBits, StateEvidence};
+use hearth_trace::{Stop, Unrecorded};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -38,7 +39,10 @@ pub struct Collector {
     pub threads: HashMap<i32, u32>,
     pub lost: HashMap<u32, u64>,
     pub notes: Notes,
+    switches: bool,
     wakings: bool,
+    wakeups: bool,
+    states: StateEvidence,
     /// Last thread of each core, for switches without a previous thread.
     running: HashMap<u32, i32>,
 }
@@ -68,7 +72,10 @@ impl Collector {
             threads: HashMap::new(),
             lost: HashMap::new(),
             notes: Notes::default(),
+            switches: false,
             wakings: false,
+            wakeups: false,
+            states: StateEvidence::default(),
             running: HashMap::new(),
         }
     }
@@ -109,26 +116,32 @@ impl Collector {
         self.running.insert(cpu, pid);
     }
 
-    /// Takes a `sched_wakeup`, unless the file has `sched_waking`, which names the waker.
-    pub fn wakeup(&mut self, event: &KernelEvent) -> Result<Result<(), Refused>, Error> {
-        if self.wakings {
-            return Ok(Ok(()));
-        }
-        self.notes
-            .say("some wake-ups are from sched_wakeup instead of sched_waking: their wakers may be wrong");
-        self.take(event)
-    }
-
     pub fn event(&mut self, event: &KernelEvent) -> Result<Result<(), Refused>, Error> {
+        self.switches |= matches!(event.kind, EventKind::Switch { .. });
         self.wakings |= matches!(event.kind, EventKind::Waking { .. });
-        self.take(event)
+        self.wakeups |= matches!(event.kind, EventKind::Wakeup { .. });
+        self.take(event, 0)
     }
 
-    fn take(&mut self, event: &KernelEvent) -> Result<Result<(), Refused>, Error> {
+    /// Takes a switch with a state whose meaning depends on the kernel, which is known at the end.
+    pub fn switch_of_bits(&mut self, event: &KernelEvent, state: u64) -> Result<Result<(), Refused>, Error> {
+        let EventKind::Switch { prev, prev_comm, next, next_comm, .. } = event.kind else {
+            return self.event(event);
+        };
+        self.switches = true;
+        self.states.see(state);
+        let stop = StateBits::Since414.stop(state);
+        let kind = EventKind::Switch { prev, prev_comm, stop, next, next_comm };
+        let before = StateBits::Before414.stop(state) as u32;
+        self.take(&KernelEvent { kind, ..*event }, BY_KERNEL | before << BEFORE)
+    }
+
+    fn take(&mut self, event: &KernelEvent, flags: u32) -> Result<Result<(), Refused>, Error> {
         if let Err(refused) = self.check(event) {
             return Ok(Err(refused));
         }
-        let words = self.pack(event)?;
+        let mut words = self.pack(event)?;
+        words[0] |= flags;
         self.sorter.push(event.time, words)?;
         Ok(Ok(()))
     }
@@ -153,6 +166,7 @@ impl Collector {
         match event.kind {
             EventKind::Switch { prev, next, .. } => pid(prev).and(pid(next))?,
             EventKind::Waking { pid: woken, target, .. }
+            | EventKind::Wakeup { pid: woken, target, .. }
             | EventKind::WakeupNew { pid: woken, target, .. } => {
                 pid(woken)?;
                 most = most.max(core(target)?);
@@ -181,7 +195,7 @@ impl Collector {
         let (tag, stop, a, b, c, d) = match event.kind {
             EventKind::Switch { prev, prev_comm, stop, next, next_comm } => {
                 let (prev_comm, next_comm) = (number(names, prev_comm)?, number(names, next_comm)?);
-                (1, stop as u32, prev as u32, next as u32, prev_comm, next_comm)
+                (SWITCH, stop as u32, prev as u32, next as u32, prev_comm, next_comm)
             }
             EventKind::Waking { pid, comm, target } => (2, 0, pid as u32, target, number(names, comm)?, 0),
             EventKind::WakeupNew { pid, comm, target } => (3, 0, pid as u32, target, number(names, comm)?, 0),
@@ -200,29 +214,66 @@ impl Collector {
             EventKind::Name { pid, comm } => (11, 0, pid as u32, 0, number(names, comm)?, 0),
             EventKind::Tick { khz } => (12, 0, khz, 0, 0, 0),
             EventKind::Queue { length } => (13, 0, length.into(), 0, 0, 0),
+            EventKind::Wakeup { pid, comm, target } => {
+                (WAKEUP, 0, pid as u32, target, number(names, comm)?, 0)
+            }
             // No imported format has decisions.
             EventKind::Running | EventKind::Decision(_) => (14, 0, 0, 0, 0, 0),
         };
-        let head = event.cpu | tag << 16 | u32::from(event.interrupt) << 24 | stop << 25;
+        let head = event.cpu | tag << 16 | u32::from(event.interrupt) << 24 | stop << STOP;
         Ok([head, event.pid as u32, a, b, c, d])
     }
 
     /// Sorts the events.
-    pub fn collected(self) -> Result<Collected, Error> {
+    ///
+    /// # Errors
+    /// There is no switch: nothing says who runs.
+    pub fn collected(mut self) -> Result<Collected, Error> {
+        if !self.switches {
+            return Err(Error::Empty { what: "sched_switch" });
+        }
         let cores = self.cores.max(self.origin.cores.min(MOST_CORES));
-        let sorted = self.sorter.sorted()?;
-        let (names, threads) = (self.names, self.threads);
+        let bits = StateBits::of_release(&self.origin.kernel);
+        if bits.is_none() && self.states.is_ambiguous() {
+            self.notes.say(
+                "the file does not name its kernel: the state 64 is read as of Linux before 4.14 (dead)",
+            );
+        }
+        if self.wakeups && !self.wakings {
+            self.notes
+                .say("wake-ups are from sched_wakeup instead of sched_waking: their wakers may be wrong");
+        }
+        let mut sorted = self.sorter.sorted()?;
+        let mut survey = Survey::new(cores as usize);
+        while let Some(packed) = sorted.next()? {
+            survey.event(&unpack(&self.names, packed.time, packed.words, StateBits::Since414));
+        }
+        sorted.rewind()?;
+        let unconfirmed = survey.finish();
+        let wakeups = !self.wakings && !self.wakeups;
         Ok(Collected {
             sorted,
-            names,
-            threads,
+            names: self.names,
+            threads: self.threads,
             cores,
             origin: self.origin,
             lost: self.lost,
             notes: self.notes,
+            bits: bits.unwrap_or(self.states.bits()),
+            wakings: self.wakings,
+            unrecorded: Unrecorded { wakeups, threads: unconfirmed.is_some() },
+            unconfirmed: unconfirmed.unwrap_or_default(),
         })
     }
 }
+
+/// Layout of the first word of a packed event: 16 bits of core, 8 of kind, 1 of interrupt, 2 of stop, then these.
+const STOP: u32 = 25;
+/// The stop depends on the kernel: that of Linux before 4.14 is in the bits from `BEFORE`.
+const BY_KERNEL: u32 = 1 << 27;
+const BEFORE: u32 = 28;
+const SWITCH: u32 = 1;
+const WAKEUP: u32 = 15;
 
 pub struct Collected {
     sorted: super::sort::Sorted,
@@ -232,6 +283,11 @@ pub struct Collected {
     pub origin: Origin,
     pub lost: HashMap<u32, u64>,
     pub notes: Notes,
+    bits: StateBits,
+    wakings: bool,
+    pub unrecorded: Unrecorded,
+    /// Numbers of the switches whose next thread was not recorded.
+    unconfirmed: Vec<u64>,
 }
 
 impl Collected {
@@ -242,8 +298,21 @@ impl Collected {
 
     pub fn each(&mut self, mut take: impl FnMut(&KernelEvent) -> Result<(), Error>) -> Result<(), Error> {
         let mut running = vec![0; self.cores as usize];
+        let mut unconfirmed = std::mem::take(&mut self.unconfirmed).into_iter().peekable();
+        let mut number = 0;
         while let Some(packed) = self.sorted.next()? {
-            let mut event = unpack(&self.names, packed.time, packed.words);
+            let mut event = unpack(&self.names, packed.time, packed.words, self.bits);
+            let is_unconfirmed = unconfirmed.next_if_eq(&number).is_some();
+            number += 1;
+            // `sched_waking` says the same, and names the waker.
+            if self.wakings && matches!(event.kind, EventKind::Wakeup { .. }) {
+                continue;
+            }
+            if let EventKind::Switch { next, next_comm, .. } = &mut event.kind
+                && is_unconfirmed
+            {
+                (*next, *next_comm) = (0, b"");
+            }
             let slot = event.cpu as usize;
             if event.pid == RUNNING_THREAD {
                 event.pid = running[slot];
@@ -258,15 +327,19 @@ impl Collected {
     }
 }
 
-fn unpack(names: &Names, time: u64, [head, pid, a, b, c, d]: [u32; 6]) -> KernelEvent<'_> {
-    let stop = match head >> 25 & 3 {
+fn unpack(names: &Names, time: u64, [head, pid, a, b, c, d]: [u32; 6], bits: StateBits) -> KernelEvent<'_> {
+    let stop = match head & BY_KERNEL != 0 && bits == StateBits::Before414 {
+        true => head >> BEFORE,
+        false => head >> STOP,
+    };
+    let stop = match stop & 3 {
         0 => Stop::Preempted,
         1 => Stop::Yielded,
         2 => Stop::Blocked,
         _ => Stop::Exited,
     };
     let kind = match head >> 16 & 0xff {
-        1 => EventKind::Switch {
+        SWITCH => EventKind::Switch {
             prev: a as i32,
             prev_comm: names.get(c),
             stop,
@@ -285,6 +358,7 @@ fn unpack(names: &Names, time: u64, [head, pid, a, b, c, d]: [u32; 6]) -> Kernel
         11 => EventKind::Name { pid: a as i32, comm: names.get(c) },
         12 => EventKind::Tick { khz: a },
         13 => EventKind::Queue { length: a as u16 },
+        WAKEUP => EventKind::Wakeup { pid: a as i32, comm: names.get(c), target: b },
         _ => EventKind::Running,
     };
     KernelEvent { time, cpu: head & 0xffff, pid: pid as i32, interrupt: head >> 24 & 1 == 1, kind }

@@ -1,6 +1,6 @@
 //! Detecting the format of a file by its first bytes.
 
-use super::{perf_data, tracing_data};
+use super::{perf_data, schedviz, tracing_data};
 use crate::Error;
 
 /// Formats that can be imported.
@@ -11,8 +11,10 @@ pub enum ImportFormat {
     TraceDat,
     PerfData,
     Perfetto,
-    /// scxsim's trace events.
+    /// Trace events: scxsim's, or Chrome's with the kernel's text.
     Json,
+    /// The archive of SchedViz.
+    SchedViz,
 }
 
 impl ImportFormat {
@@ -23,6 +25,7 @@ impl ImportFormat {
             ImportFormat::PerfData => "perf.data",
             ImportFormat::Perfetto => "Perfetto",
             ImportFormat::Json => "JSON trace events",
+            ImportFormat::SchedViz => "SchedViz",
         }
     }
 }
@@ -43,13 +46,26 @@ pub fn detect(beginning: &[u8]) -> Result<ImportFormat, Error> {
     if first.is_some_and(|[tag, length]| *tag == 0x0a && *length != 0) && !is_text(beginning) {
         return Ok(ImportFormat::Perfetto);
     }
-    if begins(b"{\"traceEvents\"") {
+    if schedviz::is_tar(beginning) {
+        return Ok(ImportFormat::SchedViz);
+    }
+    if is_text(beginning) && matches!(beginning.trim_ascii_start(), [b'{' | b'[', ..]) {
         return Ok(ImportFormat::Json);
     }
     match is_text(beginning) && !beginning.is_empty() {
         true => Ok(ImportFormat::Text),
         false => Err(Error::Unknown),
     }
+}
+
+/// The format, unless the bytes may be any text.
+pub fn certain(beginning: &[u8]) -> Option<ImportFormat> {
+    const SIGNS: [&str; 5] = [" sched_", " sched:sched_", "# tracer:", "cpus=", "raceEvents"];
+    let text = String::from_utf8_lossy(beginning);
+    detect(beginning).ok().filter(|format| {
+        !matches!(format, ImportFormat::Text | ImportFormat::Json)
+            || SIGNS.iter().any(|sign| text.contains(sign))
+    })
 }
 
 fn is_text(bytes: &[u8]) -> bool {

@@ -1,6 +1,7 @@
 //! Reading a binary file. Every length in the file is checked before it is used.
 
 use crate::Error;
+use hearth_trace::ftrace::Order;
 use std::io::{Read, Seek, SeekFrom};
 
 /// Maximum size of a single read.
@@ -10,13 +11,19 @@ pub struct Input<R> {
     input: R,
     length: u64,
     at: u64,
+    /// Order of the bytes of its numbers.
+    pub order: Order,
 }
 
 impl<R: Read + Seek> Input<R> {
-    pub fn new(mut input: R) -> Result<Self, Error> {
+    pub fn new(input: R) -> Result<Self, Error> {
+        Self::of(input, Order::Little)
+    }
+
+    pub fn of(mut input: R, order: Order) -> Result<Self, Error> {
         let length = input.seek(SeekFrom::End(0)).map_err(Error::read)?;
         input.rewind().map_err(Error::read)?;
-        Ok(Input { input, length, at: 0 })
+        Ok(Input { input, length, at: 0, order })
     }
 
     pub fn at(&self) -> u64 {
@@ -91,15 +98,15 @@ impl<R: Read + Seek> Input<R> {
     }
 
     pub fn u16(&mut self, what: &str) -> Result<u16, Error> {
-        Ok(u16::from_le_bytes(self.array(what)?))
+        Ok(self.order.number(&self.array::<2>(what)?) as u16)
     }
 
     pub fn u32(&mut self, what: &str) -> Result<u32, Error> {
-        Ok(u32::from_le_bytes(self.array(what)?))
+        Ok(self.order.number(&self.array::<4>(what)?) as u32)
     }
 
     pub fn u64(&mut self, what: &str) -> Result<u64, Error> {
-        Ok(u64::from_le_bytes(self.array(what)?))
+        Ok(self.order.number(&self.array::<8>(what)?))
     }
 
     /// Reads a text up to its zero byte.

@@ -3,14 +3,14 @@
 //! The file has a header with the positions of all parts, the attributes of the events, which define the layout of
 //! samples, and the records. The content of a sample is an ftrace event.
 
+mod sample;
+
 use super::collect::Collector;
 use super::input::Input;
 use super::tracing_data::{self, Formats};
 use crate::Error;
-use hearth_trace::ftrace::Decoder;
-use linux_perf_event_reader::{
-    Endianness, PerfEventAttr, RawData, RawEventRecord, RecordParseInfo, RecordType, SampleFormat,
-};
+use hearth_trace::ftrace::{Decoder, Order};
+use sample::{Layout, Sample};
 use std::collections::HashMap;
 use std::io::{Cursor, Read, Seek};
 
@@ -26,6 +26,8 @@ struct Section {
 
 /// `HEADER_TRACING_DATA` and the others of `tools/perf/util/header.h`.
 const TRACING_DATA: u32 = 1;
+/// In every file of perf.
+const HOST: u32 = 3;
 const OS_RELEASE: u32 = 4;
 const CPUS: u32 = 7;
 const CPU_MODEL: u32 = 8;
@@ -41,22 +43,26 @@ const AUXTRACE: u32 = 71;
 pub fn read(input: impl Read + Seek, collector: &mut Collector) -> Result<(), Error> {
     let mut input = Input::new(input)?;
     let magic = input.bytes(8, "the mark of perf.data")?;
-    if magic == MAGIC_BIG_ENDIAN {
-        return Err(input.wrong("it is from a big-endian machine, which is not supported"));
-    }
-    if magic != MAGIC {
-        return Err(input.wrong("expected \"PERFILE2\" before it"));
-    }
+    input.order = match &magic[..] {
+        magic if magic == MAGIC => Order::Little,
+        magic if magic == MAGIC_BIG_ENDIAN => Order::Big,
+        _ => return Err(input.wrong("expected \"PERFILE2\" before it")),
+    };
     if input.u64("the header")? < 104 {
-        return Err(input.wrong(
-            "it was written to a pipe, and has no header: let perf write a file (`perf sched record -o FILE`)",
-        ));
+        return Err(Error::ByPerf { what: "it was written to a pipe, and has no header" });
     }
     let attribute_size = input.u64("the header")?;
     let attributes = section(&mut input)?;
     let data = section(&mut input)?;
     let _types = section(&mut input)?;
-    let features = input.bytes(32, "the header")?;
+    let mut features = [0; 4];
+    for word in &mut features {
+        *word = input.u64("the header")?;
+    }
+    // An array of `long`: on a big-endian machine of 32 bits, the halves of a word are swapped.
+    if input.order == Order::Big && features[0] >> HOST & 1 == 0 {
+        features.iter_mut().for_each(|word| *word = word.rotate_left(32));
+    }
     let attributes = Attributes::read(&mut input, attributes, attribute_size)?;
     let decoder = read_features(&mut input, data, &features, collector)?;
     read_records(&mut input, data, &attributes, &decoder, collector)
@@ -68,10 +74,14 @@ fn section(input: &mut Input<impl Read + Seek>) -> Result<Section, Error> {
 
 /// Layouts of the samples of each event.
 struct Attributes {
-    infos: Vec<(RecordParseInfo, SampleFormat)>,
-    /// Index in `infos` of each ID of a sample.
+    layouts: Vec<Layout>,
+    /// Index in `layouts` of each ID of a sample.
     ids: HashMap<u64, usize>,
+    order: Order,
 }
+
+/// Bytes of `struct perf_event_attr` that are read.
+const ATTRIBUTE: u64 = 40;
 
 impl Attributes {
     fn read(input: &mut Input<impl Read + Seek>, section: Section, size: u64) -> Result<Self, Error> {
@@ -80,41 +90,39 @@ impl Attributes {
                 input.wrong(format!("its header says that attributes have {size} bytes: it is damaged"))
             );
         }
-        let mut attributes = Attributes { infos: Vec::new(), ids: HashMap::new() };
+        let mut attributes = Attributes { layouts: Vec::new(), ids: HashMap::new(), order: input.order };
         let mut left = input.length() / 8;
         for index in 0..section.size / size {
-            input.seek(section.offset.saturating_add(index * size), "the attributes")?;
-            let bytes = input.bytes(size - 16, "an attribute")?;
+            let at = section.offset.saturating_add(index * size);
+            input.seek(at, "the attributes")?;
+            let bytes = input.bytes(ATTRIBUTE, "an attribute")?;
+            let [format, read_format] = [24, 32].map(|at| input.order.number(&bytes[at..at + 8]));
+            input.seek(at.saturating_add(size - 16), "the attributes")?;
             let ids = self::section(input)?;
-            let at = input.at();
-            let (attr, _) = PerfEventAttr::parse::<_, byteorder::LittleEndian>(&bytes[..])
-                .map_err(|why| Error::byte(at, format!("an invalid attribute before it: {why}")))?;
             input.seek(ids.offset, "the numbers of an event")?;
             left = left
                 .checked_sub(ids.size / 8)
                 .ok_or_else(|| input.wrong("the numbers of events overlap: the file is damaged"))?;
             for _ in 0..ids.size / 8 {
                 let id = input.u64("the numbers of an event")?;
-                attributes.ids.insert(id, attributes.infos.len());
+                attributes.ids.insert(id, attributes.layouts.len());
             }
-            let info = RecordParseInfo::new(&attr, Endianness::LittleEndian);
-            attributes.infos.push((info, attr.sample_format));
+            attributes.layouts.push(Layout { format, read_format });
         }
-        match attributes.infos.is_empty() {
+        match attributes.layouts.is_empty() {
             true => Err(Error::Format("it describes no events".into())),
             false => Ok(attributes),
         }
     }
 
     /// Layout of a sample. If events have different layouts, its first word is an ID.
-    fn of(&self, sample: &[u8]) -> Option<&RecordParseInfo> {
-        let (first, format) = self.infos.first()?;
-        if !format.contains(SampleFormat::IDENTIFIER) {
-            let same = self.infos.iter().all(|(_, other)| other == format);
-            return same.then_some(first);
+    fn of(&self, sample: &[u8]) -> Option<Layout> {
+        let first = self.layouts.first()?;
+        if first.format & sample::IDENTIFIER == 0 {
+            return self.layouts.iter().all(|other| other == first).then_some(*first);
         }
-        let id = u64::from_le_bytes(*sample.first_chunk()?);
-        Some(&self.infos.get(*self.ids.get(&id)?)?.0)
+        let id = self.order.number(sample.first_chunk::<8>()?);
+        self.layouts.get(*self.ids.get(&id)?).copied()
     }
 }
 
@@ -122,13 +130,12 @@ impl Attributes {
 fn read_features(
     input: &mut Input<impl Read + Seek>,
     data: Section,
-    features: &[u8],
+    features: &[u64; 4],
     collector: &mut Collector,
 ) -> Result<Decoder, Error> {
     let mut formats = None;
     input.seek(data.offset.saturating_add(data.size), "what is behind the data")?;
-    let present = (0..256u32)
-        .filter(|bit| features.get(*bit as usize / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1));
+    let present = (0..256u32).filter(|bit| features[*bit as usize / 64] >> (bit % 64) & 1 == 1);
     let mut places = Vec::new();
     for feature in present {
         places.push((feature, section(input)?));
@@ -139,7 +146,7 @@ fn read_features(
         }
         input.seek(place.offset, "a part behind the data")?;
         let bytes = input.bytes(place.size, "a part behind the data")?;
-        let mut part = Input::new(Cursor::new(bytes))?;
+        let mut part = Input::of(Cursor::new(bytes), input.order)?;
         match feature {
             TRACING_DATA => formats = Some(read_formats(&mut part)?),
             OS_RELEASE => collector.origin.kernel = text(&mut part)?,
@@ -155,15 +162,13 @@ fn read_features(
     }
     match formats {
         Some(formats) => formats.decoder(),
-        None => Err(Error::Empty {
-            help: "It has no tracepoints: record with `perf sched record`, or `perf record -e 'sched:*' -a`",
-        }),
+        None => Err(Error::Empty { what: "scheduling" }),
     }
 }
 
 fn read_formats(part: &mut Input<Cursor<Vec<u8>>>) -> Result<Formats, Error> {
     tracing_data::start(part)?;
-    let mut formats = Formats::default();
+    let mut formats = Formats::of(part.order);
     formats.header_info(part)?;
     Formats::skip_ftrace(part)?;
     formats.events(part)?;
@@ -194,40 +199,32 @@ fn read_records(
     let mut body = Vec::new();
     while input.at() < end {
         let at = input.at();
-        let (kind, misc, size) = (input.u32("a record")?, input.u16("a record")?, input.u16("a record")?);
+        let (kind, _misc, size) = (input.u32("a record")?, input.u16("a record")?, input.u16("a record")?);
         let length = size
             .checked_sub(8)
             .ok_or_else(|| Error::byte(at, "a record says that it is shorter than its head"))?;
         input.fill(&mut body, length.into(), "a record")?;
         match kind {
-            SAMPLE => read_sample(at, misc, &body, attributes, decoder, collector)?,
+            SAMPLE => read_sample(at, &body, attributes, decoder, collector)?,
             COMM => {
-                if let (Some(tid), Some(comm)) =
-                    (body.get(4..8).and_then(|tid| tid.first_chunk()), body.get(8..))
-                {
+                if let (Some(tid), Some(comm)) = (body.get(4..8), body.get(8..)) {
                     let end = comm.iter().position(|byte| *byte == 0).unwrap_or(comm.len());
-                    collector.name(i32::from_le_bytes(*tid), &comm[..end])?;
+                    collector.name(input.order.number(tid) as i32, &comm[..end])?;
                 }
             }
             LOST | LOST_SAMPLES => {
                 // `id, lost` or `lost`.
                 let at = if kind == LOST { 8 } else { 0 };
-                let count = body
-                    .get(at..)
-                    .and_then(|count| count.first_chunk())
-                    .map_or(1, |count| u64::from_le_bytes(*count));
+                let count = body.get(at..at + 8).map_or(1, |count| input.order.number(count));
                 collector.notes.add("events that perf lost, of unknown cores", count);
                 collector.lost(0, count);
             }
             AUXTRACE => {
-                let more = body.first_chunk().map_or(0, |size| u64::from_le_bytes(*size));
+                let more = body.get(..8).map_or(0, |size| input.order.number(size));
                 input.skip(more, "traces of the processor")?;
             }
             compressed if COMPRESSED.contains(&compressed) => {
-                return Err(Error::byte(
-                    at,
-                    "it is compressed: record without `-z`, or `perf inject` it first",
-                ));
+                return Err(Error::ByPerf { what: "it is compressed" });
             }
             _ => {}
         }
@@ -237,32 +234,25 @@ fn read_records(
 
 fn read_sample(
     at: u64,
-    misc: u16,
     body: &[u8],
     attributes: &Attributes,
     decoder: &Decoder,
     collector: &mut Collector,
 ) -> Result<(), Error> {
-    let Some(info) = attributes.of(body) else {
+    let Some(layout) = attributes.of(body) else {
         collector.notes.count("samples of unknown events");
         return Ok(());
     };
-    let record = RawEventRecord {
-        record_type: RecordType(SAMPLE),
-        misc,
-        data: RawData::Single(body),
-        parse_info: *info,
-    };
     let wrong = |why: &str| Error::byte(at, format!("this sample is invalid: {why}"));
-    let parsed = record.parse().map_err(|why| wrong(&why.to_string()))?;
-    let linux_perf_event_reader::EventRecord::Sample(sample) = parsed else { return Ok(()) };
-    let Some(raw) = sample.raw else {
+    let Sample { time, cpu, raw } =
+        layout.sample(body, attributes.order).ok_or_else(|| wrong("it ends within a field"))?;
+    let Some(raw) = raw else {
         collector.notes.count("samples without the event's content (they were not recorded with -R)");
         return Ok(());
     };
-    let time = sample.timestamp.ok_or_else(|| wrong("it has no time (record with `perf sched record`)"))?;
-    let cpu = sample.cpu.ok_or_else(|| wrong("it has no core (record with `perf sched record`)"))?;
-    match decoder.decode(cpu, time, &raw.as_slice()) {
+    let time = time.ok_or_else(|| wrong("it has no time (record with `perf sched record`)"))?;
+    let cpu = cpu.ok_or_else(|| wrong("it has no core (record with `perf sched record`)"))?;
+    match decoder.decode(cpu, time, raw) {
         Some(event) => collector.event(&event)?.map_err(|why| wrong(&why)),
         None => {
             collector.notes.count("events of unsupported kinds");

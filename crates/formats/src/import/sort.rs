@@ -98,8 +98,11 @@ impl Sorter {
         let Some(_) = &self.spilled else {
             self.items.sort_unstable();
             return Ok(Sorted {
-                items: self.items.into_iter(),
+                items: self.items,
+                at: 0,
                 file: None,
+                each: 0,
+                ranges: vec![],
                 runs: vec![],
                 heap: BinaryHeap::new(),
             });
@@ -108,20 +111,29 @@ impl Sorter {
             self.spill()?;
         }
         let each = (READ / self.runs.len() / BYTES * BYTES).max(LEAST / BYTES * BYTES);
-        let runs = self.runs.into_iter().map(|rest| Run { rest, each, bytes: Vec::new(), at: 0 }).collect();
-        let mut sorted =
-            Sorted { items: Vec::new().into_iter(), file: self.spilled, runs, heap: BinaryHeap::new() };
-        for run in 0..sorted.runs.len() {
-            sorted.refill(run)?;
-        }
+        let mut sorted = Sorted {
+            items: Vec::new(),
+            at: 0,
+            file: self.spilled,
+            each,
+            ranges: self.runs,
+            runs: vec![],
+            heap: BinaryHeap::new(),
+        };
+        sorted.rewind()?;
         Ok(sorted)
     }
 }
 
 /// Events in order of time.
 pub struct Sorted {
-    items: std::vec::IntoIter<Packed>,
+    items: Vec<Packed>,
+    /// Index of the next of `items`.
+    at: usize,
     file: Option<File>,
+    /// Bytes to read of a run at once.
+    each: usize,
+    ranges: Vec<Range<u64>>,
     runs: Vec<Run>,
     heap: BinaryHeap<Reverse<(Packed, usize)>>,
 }
@@ -129,15 +141,25 @@ pub struct Sorted {
 /// A sorted run: the range that is not read yet, and the part in memory.
 struct Run {
     rest: Range<u64>,
-    each: usize,
     bytes: Vec<u8>,
     at: usize,
 }
 
 impl Sorted {
+    /// Begins again with the first event.
+    pub fn rewind(&mut self) -> Result<(), Error> {
+        self.at = 0;
+        self.heap.clear();
+        let run = |rest: &Range<u64>| Run { rest: rest.clone(), bytes: Vec::new(), at: 0 };
+        self.runs = self.ranges.iter().map(run).collect();
+        (0..self.runs.len()).try_for_each(|run| self.refill(run))
+    }
+
     pub fn next(&mut self) -> Result<Option<Packed>, Error> {
         if self.file.is_none() {
-            return Ok(self.items.next());
+            let item = self.items.get(self.at).copied();
+            self.at += 1;
+            return Ok(item);
         }
         let Some(Reverse((item, run))) = self.heap.pop() else { return Ok(None) };
         self.refill(run)?;
@@ -148,7 +170,7 @@ impl Sorted {
     fn refill(&mut self, index: usize) -> Result<(), Error> {
         let (Some(file), Some(run)) = (&self.file, self.runs.get_mut(index)) else { return Ok(()) };
         if run.at == run.bytes.len() && !run.rest.is_empty() {
-            let length = (run.rest.end - run.rest.start).min(run.each as u64);
+            let length = (run.rest.end - run.rest.start).min(self.each as u64);
             run.bytes.resize(length as usize, 0);
             file.read_exact_at(&mut run.bytes, run.rest.start)
                 .map_err(|source| Error::Io { action: "read back events for sorting", source })?;
@@ -174,6 +196,10 @@ mod tests {
             sorter.push(*time, [index as u32; 6]).unwrap();
         }
         let mut sorted = sorter.sorted().unwrap();
+        for _ in 0..times.len() / 2 {
+            sorted.next().unwrap();
+        }
+        sorted.rewind().unwrap();
         std::iter::from_fn(|| sorted.next().unwrap()).map(|item| (item.time, item.words[5])).collect()
     }
 

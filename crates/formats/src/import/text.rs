@@ -92,13 +92,13 @@ fn take(
         Err(refused) => return Ok(Err(refused)),
     };
     match fields::event(&head) {
-        Ok(Some(event)) => {
+        Ok(Some((event, state))) => {
             precision.events = true;
             precision.microseconds |= head.digits <= 6;
             precision.flags |= head.flags;
-            match head.event {
-                "sched_wakeup" => collector.wakeup(&event),
-                _ => collector.event(&event),
+            match state {
+                Some(state) => collector.switch_of_bits(&event, state),
+                None => collector.event(&event),
             }
         }
         Ok(None) => {

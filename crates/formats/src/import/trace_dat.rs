@@ -56,8 +56,7 @@ pub fn read(input: impl Read + Seek, collector: &mut Collector) -> Result<(), Er
     };
     collector.origin.clock = clock(&described.clock)?.into();
     let decoder = described.formats.decoder()?;
-    let layout = PageLayout::parse(&described.formats.header_page)
-        .map_err(|why| Error::Format(format!("its description of a page is invalid: {why}")))?;
+    let layout = described.formats.layout()?;
     // A byte is read once: otherwise a small file could hold any number of events.
     let mut left = input.length();
     for pages in &described.pages {
@@ -83,7 +82,7 @@ fn version_6(
     page_size: u32,
     collector: &mut Collector,
 ) -> Result<Described, Error> {
-    let mut formats = Formats::default();
+    let mut formats = Formats::of(input.order);
     formats.header_info(input)?;
     Formats::skip_ftrace(input)?;
     formats.events(input)?;
@@ -219,7 +218,7 @@ fn unpack(input: &mut Input<impl Read + Seek>, packing: Packing, what: &str) -> 
     Ok(out)
 }
 
-fn read_page(
+pub fn read_page(
     bytes: &[u8],
     at: u64,
     cpu: u32,

@@ -3,7 +3,7 @@
 use super::collect::Collector;
 use super::input::Input;
 use crate::Error;
-use hearth_trace::ftrace::{Decoder, EVENTS};
+use hearth_trace::ftrace::{Decoder, EVENTS, IMPORTED, Order, PageLayout};
 use std::io::{Read, Seek};
 
 /// The first bytes of trace.dat, and of this part of perf.data.
@@ -20,9 +20,11 @@ pub struct Start {
 pub fn start(input: &mut Input<impl Read + Seek>) -> Result<Start, Error> {
     input.expect(MAGIC, "the mark of trace.dat")?;
     let version = input.text("the version")?;
-    if input.u8("the order of bytes")? != 0 {
-        return Err(input.wrong("it is from a big-endian machine, which is not supported"));
-    }
+    input.order = match input.u8("the order of bytes")? {
+        0 => Order::Little,
+        1 => Order::Big,
+        _ => return Err(input.wrong("the order of bytes before it is neither 0 nor 1: the file is damaged")),
+    };
     if !matches!(input.u8("the size of a long")?, 4 | 8) {
         return Err(input.wrong("the size of a long before it is neither 4 nor 8: the file is damaged"));
     }
@@ -35,6 +37,7 @@ pub fn start(input: &mut Input<impl Read + Seek>) -> Result<Start, Error> {
 pub struct Formats {
     pub header_page: String,
     events: Vec<(&'static str, String)>,
+    order: Order,
 }
 
 fn sized(input: &mut Input<impl Read + Seek>, what: &str) -> Result<String, Error> {
@@ -44,6 +47,10 @@ fn sized(input: &mut Input<impl Read + Seek>, what: &str) -> Result<String, Erro
 }
 
 impl Formats {
+    pub fn of(order: Order) -> Self {
+        Formats { order, ..Formats::default() }
+    }
+
     pub fn header_info(&mut self, input: &mut Input<impl Read + Seek>) -> Result<(), Error> {
         input.expect(b"header_page\0", "\"header_page\"")?;
         self.header_page = sized(input, "header_page")?;
@@ -65,8 +72,7 @@ impl Formats {
         for _ in 0..input.u32("the number of systems of events")? {
             let system = input.text("the name of a system of events")?;
             for _ in 0..input.u32("the number of events of a system")? {
-                let wanted = matches!(system.as_str(), "sched" | "power");
-                if !wanted {
+                if !matches!(system.as_str(), "sched" | "power" | "task") {
                     let size = input.u64("the format of an event")?;
                     input.skip(size, "the format of an event")?;
                     continue;
@@ -74,25 +80,33 @@ impl Formats {
                 let format = sized(input, "the format of an event")?;
                 let name =
                     format.lines().find_map(|line| line.strip_prefix("name:")).unwrap_or_default().trim();
-                let full = format!("{system}/{name}");
-                if let Some((event, _)) = EVENTS.iter().find(|(event, _)| *event == full)
-                    && !self.events.iter().any(|(known, _)| known == event)
-                {
-                    self.events.push((event, format));
-                }
+                self.add(&format!("{system}/{name}"), format);
             }
         }
         Ok(())
     }
 
+    /// Takes the format of an event, if the event is known and new.
+    pub fn add(&mut self, event: &str, format: String) {
+        let mut known = EVENTS.iter().map(|(event, _)| *event).chain(IMPORTED);
+        if let Some(event) = known.find(|known| *known == event)
+            && !self.events.iter().any(|(known, _)| *known == event)
+        {
+            self.events.push((event, format));
+        }
+    }
+
+    /// The layout of a page.
+    pub fn layout(&self) -> Result<PageLayout, Error> {
+        PageLayout::of(&self.header_page, self.order)
+            .map_err(|why| Error::Format(format!("its description of a page is invalid: {why}")))
+    }
+
     pub fn decoder(&self) -> Result<Decoder, Error> {
         if !self.events.iter().any(|(event, _)| *event == "sched/sched_switch") {
-            return Err(Error::Empty {
-                help: "It was recorded without sched_switch: record it with the events of the scheduler \
-                       (`trace-cmd record -e sched`, `perf sched record`)",
-            });
+            return Err(Error::Empty { what: "sched_switch" });
         }
-        Decoder::new(&self.events)
+        Decoder::of(&self.events, self.order)
             .map_err(|(what, why)| Error::Format(format!("its description of {what} is invalid: {why}")))
     }
 }

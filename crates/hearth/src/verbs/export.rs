@@ -59,7 +59,7 @@ impl Args {
             })?,
         };
         output::check_writable(&self.output)?;
-        let exported = export(&self.trace, &self.output, format).map_err(Failure::new)?;
+        let exported = export(&self.trace, &self.output, format)?;
         let file = self.output.display().to_string();
         exported.notes.iter().for_each(|note| eprintln!("note: {note}"));
         if self.json {

@@ -96,13 +96,9 @@ pub fn record_and_extract(
 }
 
 fn extract_until(path: &Path, until: Option<Duration>) -> Result<Extraction, Failure> {
+    recording::check_extractable(path)?;
     recording::check(path)?;
     let store = Store::open(path)?;
-    if store.header().source.laid_over().is_some() {
-        let message =
-            format!("{}: its frequencies are not those of the machine that recorded it", path.display());
-        return Err(Failure::new(message).help("it is the result of `hearth overlay`; take the recording"));
-    }
     let end = until.map_or(u64::MAX, |until| until.as_nanos() as u64);
     Ok(Workload::extract_until(&Arc::new(store), end)?)
 }

@@ -1,5 +1,5 @@
 use crate::arguments::examples;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::output::{self, count};
 use hearth_formats::{ImportFormat, import};
 use hearth_trace::Writer;
@@ -7,9 +7,10 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Convert a trace of Perfetto, trace-cmd, perf, ftrace or scxsim
+/// Convert a trace of Perfetto, trace-cmd, perf or another tool
 ///
-/// Detects the format from the content. Prints notes on information that could not be converted.
+/// Reads files of Perfetto, trace-cmd, perf, ftrace, systrace, SchedViz and scxsim. Detects the format from the content.
+/// Unpacks gzip and zstd. Prints notes on information that could not be converted.
 #[derive(clap::Args)]
 #[command(after_help = examples(&[
     "hearth import perf.data -o theirs.trace",
@@ -39,8 +40,11 @@ enum Format {
     PerfData,
     /// Perfetto protobuf of Hearth, Perfetto or scxsim
     Perfetto,
-    /// JSON trace events of scxsim
+    /// JSON trace events of scxsim, or with `systemTraceEvents` of Chrome
     Json,
+    /// The tar archive of SchedViz
+    #[value(name = "schedviz")]
+    SchedViz,
 }
 
 #[derive(Serialize)]
@@ -65,9 +69,10 @@ impl Args {
             Format::PerfData => ImportFormat::PerfData,
             Format::Perfetto => ImportFormat::Perfetto,
             Format::Json => ImportFormat::Json,
+            Format::SchedViz => ImportFormat::SchedViz,
         });
         Writer::check(&self.output)?;
-        let imported = import(&self.file, format, &self.output).map_err(Failure::new)?;
+        let imported = import(&self.file, format, &self.output)?;
         imported.notes.iter().for_each(|note| eprintln!("note: {note}"));
         let header = &imported.header;
         let trace = self.output.display().to_string();

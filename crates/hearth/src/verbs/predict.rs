@@ -48,7 +48,7 @@ impl Args {
         }
         // Before anything is said of the machine.
         for trace in &self.trace {
-            Store::open(trace)?;
+            recording::check_extractable(trace)?;
         }
         let MatrixChoice { matrix, here } =
             self.combinations.choose(self.trace.len().max(self.repeat.into()))?;

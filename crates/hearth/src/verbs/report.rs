@@ -72,6 +72,9 @@ impl Args {
         }
         let report = Report::new(traces)?;
         if let Some(plot) = &self.plot {
+            for trace in &report.traces {
+                recording::check_underload(&trace.source, &trace.path)?;
+            }
             picture::draw(plot, &report.traces)?;
         }
         if self.csv {

@@ -1,7 +1,7 @@
 use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
-use crate::output;
 use crate::verbs::query;
+use crate::{output, recording};
 use hearth_machine::Machine;
 use hearth_trace::Store;
 use hearth_trace::tiles::Index;
@@ -149,6 +149,7 @@ pub fn add_views(mut views: Vec<View>) -> Vec<View> {
 pub fn open(path: &Path) -> Result<Viewed, Failure> {
     let store = Store::open(path)?;
     store.check_files()?;
+    recording::tell_what_is_missing(&store, path);
     if !Index::is_there(&store) {
         eprintln!("{}: building its index; this happens once", path.display());
     }

@@ -3,6 +3,7 @@
 mod bad_input;
 mod docs;
 mod extract;
+mod foreign;
 mod generated;
 mod messages;
 mod modelcheck;

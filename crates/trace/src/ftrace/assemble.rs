@@ -10,6 +10,9 @@
 //!   is missing: it is inserted and counted as lost. Buffers that overflow are one cause; some kernels also omit a
 //!   switch now and then.
 //!
+//! What was not recorded is not invented ([`Unrecorded`]): without wake-ups, a blocked thread just runs
+//! again; a core whose next thread was not recorded idles.
+//!
 //! Recent events may still change ([`Window`]). Memory use is bounded, except for about 24 bytes per thread.
 
 mod running;
@@ -18,7 +21,7 @@ mod threads;
 use crate::ftrace::event::{Decision, EventKind, KernelEvent};
 use crate::ftrace::names::Names;
 use crate::ftrace::window::{Finished, Window};
-use crate::{CoreId, Header, IDLE, Kind, Sink, Stop, Tid, Time, Waker};
+use crate::{CoreId, Header, IDLE, Kind, Sink, Stop, Tid, Time, Unrecorded, Waker};
 use std::collections::HashMap;
 use threads::{Thread, describe};
 
@@ -79,6 +82,7 @@ pub struct Assembler<S> {
     alive: u64,
     /// Running thread of each core; `None`: unknown.
     current: Vec<Option<Tid>>,
+    unrecorded: Unrecorded,
     last_wakeups: Vec<Option<LastWakeup>>,
     /// Beginning of the trace in kernel time.
     start: Option<Time>,
@@ -100,6 +104,8 @@ impl<S: Sink> Assembler<S> {
     /// are the kernel's CPU numbers of its cores.
     pub fn new(header: Header, cpus: &[u32], scope: Scope, sink: S) -> Self {
         let n = header.cores.len();
+        let unrecorded = header.source.unrecorded();
+        let current = if unrecorded.threads { Some(IDLE) } else { None };
         let cores = cpus.iter().take(n).enumerate().map(|(core, cpu)| (*cpu, core as CoreId)).collect();
         let mut assembler = Assembler {
             header,
@@ -111,7 +117,8 @@ impl<S: Sink> Assembler<S> {
             thread_names: Names::default(),
             attempts: HashMap::new(),
             alive: 0,
-            current: vec![None; n],
+            current: vec![current; n],
+            unrecorded,
             last_wakeups: vec![None; n],
             start: None,
             khz: Vec::new(),
@@ -204,7 +211,7 @@ impl<S: Sink> Assembler<S> {
                 let next = self.named(next, next_comm);
                 self.switch(event.time, core, prev, stop, next);
             }
-            EventKind::Waking { pid, comm, target } => {
+            EventKind::Waking { pid, comm, target } | EventKind::Wakeup { pid, comm, target } => {
                 let tid = self.named(pid, comm);
                 // A thread that wakes itself was not asleep; an interrupt may wake the one it interrupts.
                 if tid != IDLE && (pid != event.pid || event.interrupt) {
@@ -329,7 +336,7 @@ impl<S: Sink> Assembler<S> {
         let Scope::Tree { root_pid: root } = self.scope else { return true };
         match event.kind {
             EventKind::Running => false,
-            EventKind::Waking { pid, .. } => pid == root,
+            EventKind::Waking { pid, .. } | EventKind::Wakeup { pid, .. } => pid == root,
             EventKind::Fork { child, .. } => child == root,
             EventKind::Switch { next, .. } => next == root,
             _ => event.pid == root && !event.interrupt,

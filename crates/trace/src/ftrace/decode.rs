@@ -1,7 +1,7 @@
 //! Decoding kernel events by the kernel's own description of them.
 
 use crate::ftrace::event::{EventKind, KernelEvent};
-use crate::ftrace::format::{Field, Format};
+use crate::ftrace::format::{Field, Format, Order};
 use crate::ftrace::state::States;
 
 /// The recorded events: folder in tracefs, and whether recording needs the event.
@@ -18,6 +18,9 @@ pub const EVENTS: [(&str, bool); 10] = [
     ("power/cpu_idle", false),
 ];
 
+/// Events that other tools record, too.
+pub const IMPORTED: [&str; 2] = ["sched/sched_wakeup", "task/task_rename"];
+
 /// Decoder of the events of one kernel.
 pub struct Decoder {
     id: Field,
@@ -30,6 +33,7 @@ pub struct Decoder {
 enum Layout {
     Switch { prev: Field, prev_comm: Field, state: Field, states: States, next: Field, next_comm: Field },
     Waking(Woken),
+    Wakeup(Woken),
     WakeupNew(Woken),
     Fork { parent: Field, child: Field, child_comm: Field },
     Exec { pid: Field, old_pid: Field, filename: Field },
@@ -38,6 +42,7 @@ enum Layout {
     Migrate { pid: Field, from: Field, to: Field },
     Frequency { cpu: Field, khz: Field },
     Idle { cpu: Field, state: Field },
+    Rename { pid: Field, comm: Field },
 }
 
 struct Woken {
@@ -66,12 +71,18 @@ pub fn is_interrupt(flags: u64) -> bool {
 }
 
 impl Decoder {
-    /// Reads the `format` files of those [`EVENTS`] that the kernel has. An error names the event and the reason.
+    /// Reads the `format` files of those [`EVENTS`] that this machine's kernel has. An error names the event and the
+    /// reason.
     pub fn new(formats: &[(&str, String)]) -> Result<Self, (String, String)> {
+        Self::of(formats, Order::Little)
+    }
+
+    /// Reads the `format` files of [`EVENTS`] and [`IMPORTED`] of a machine with this order of bytes.
+    pub fn of(formats: &[(&str, String)], order: Order) -> Result<Self, (String, String)> {
         let mut decoder = None;
         for (event, text) in formats {
             let describe = |why| (format!("its event {event}"), why);
-            let format = Format::parse(text).map_err(describe)?;
+            let format = Format::parse(text, order).map_err(describe)?;
             let (id, layout) = layout(event, &format).map_err(describe)?;
             if decoder.is_none() {
                 decoder = Some(Self::common(&format).map_err(describe)?);
@@ -111,6 +122,9 @@ impl Decoder {
             Layout::Waking(at) => {
                 EventKind::Waking { pid: pid(&at.pid)?, comm: text(&at.comm)?, target: number(&at.target)? }
             }
+            Layout::Wakeup(at) => {
+                EventKind::Wakeup { pid: pid(&at.pid)?, comm: text(&at.comm)?, target: number(&at.target)? }
+            }
             Layout::WakeupNew(at) => EventKind::WakeupNew {
                 pid: pid(&at.pid)?,
                 comm: text(&at.comm)?,
@@ -132,6 +146,9 @@ impl Decoder {
                 let state = number(state)?;
                 EventKind::Idle { cpu: number(cpu)?, state: (state != u32::MAX).then_some(state) } // PWR_EVENT_EXIT
             }
+            Layout::Rename { pid: renamed, comm } => {
+                EventKind::Name { pid: pid(renamed)?, comm: text(comm)? }
+            }
         };
         let interrupt = is_interrupt(self.flags.number(event)? as u64);
         Some(KernelEvent { time, cpu, pid: pid(&self.pid)?, interrupt, kind })
@@ -146,11 +163,13 @@ fn layout(event: &str, format: &Format) -> Result<(u16, Layout), String> {
             prev: number("prev_pid")?,
             prev_comm: text("prev_comm")?,
             state: number("prev_state")?,
-            states: States::new(&format.flags())?,
+            states: States::new(&format.flags()?)?,
             next: number("next_pid")?,
             next_comm: text("next_comm")?,
         },
         "sched/sched_waking" => Layout::Waking(Woken::new(format)?),
+        "sched/sched_wakeup" => Layout::Wakeup(Woken::new(format)?),
+        "task/task_rename" => Layout::Rename { pid: number("pid")?, comm: text("newcomm")? },
         "sched/sched_wakeup_new" => Layout::WakeupNew(Woken::new(format)?),
         "sched/sched_process_fork" => Layout::Fork {
             parent: number("parent_pid")?,

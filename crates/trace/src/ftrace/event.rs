@@ -30,6 +30,12 @@ pub enum EventKind<'a> {
         comm: &'a [u8],
         target: u32,
     },
+    /// End of a wake-up, after its [`Waking`](EventKind::Waking). It counts in recordings without those only.
+    Wakeup {
+        pid: i32,
+        comm: &'a [u8],
+        target: u32,
+    },
     WakeupNew {
         pid: i32,
         comm: &'a [u8],

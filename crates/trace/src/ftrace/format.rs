@@ -2,6 +2,25 @@
 //!
 //! Offsets, sizes and the meaning of state bits differ between kernels; none is assumed.
 
+/// Order of the bytes of a recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    #[default]
+    Little,
+    Big,
+}
+
+impl Order {
+    /// A number of at most 8 bytes.
+    pub fn number(self, bytes: &[u8]) -> u64 {
+        let add = |value: u64, byte: &u8| value << 8 | u64::from(*byte);
+        match self {
+            Order::Little => bytes.iter().rev().fold(0, add),
+            Order::Big => bytes.iter().fold(0, add),
+        }
+    }
+}
+
 /// Location of a field in an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
@@ -10,13 +29,14 @@ pub struct Field {
     pub signed: bool,
     /// True if the field holds the location of the text in the event (`__data_loc`), not the text.
     pub indirect: bool,
+    pub order: Order,
 }
 
 impl Field {
     /// Reads a number; `None` if the event is too short.
     pub fn number(&self, event: &[u8]) -> Option<i64> {
         let bytes = event.get(self.offset..self.offset + self.size)?;
-        let value = bytes.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
+        let value = self.order.number(bytes);
         let unused = 64 - 8 * self.size.clamp(1, 8) as u32;
         Some(if self.signed { (value << unused) as i64 >> unused } else { value as i64 })
     }
@@ -46,7 +66,7 @@ pub struct Format {
 }
 
 impl Format {
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str, order: Order) -> Result<Self, String> {
         let mut format = Format::default();
         for line in text.lines().map(str::trim) {
             if let Some(id) = line.strip_prefix("ID:") {
@@ -54,7 +74,7 @@ impl Format {
             } else if let Some(print) = line.strip_prefix("print fmt:") {
                 format.print = print.to_owned();
             } else if line.starts_with("field:") {
-                format.fields.push(field(line).ok_or_else(|| format!("this field: `{line}`"))?);
+                format.fields.push(field(line, order).ok_or_else(|| format!("this field: `{line}`"))?);
             }
         }
         match format.fields.is_empty() {
@@ -82,21 +102,31 @@ impl Format {
         self.sized(name, &[1, 2, 4, 8])
     }
 
-    /// The pairs `{ 0x1, "S" }` by which the event's flags are printed.
-    pub fn flags(&self) -> Vec<(u64, String)> {
+    /// The pairs `{ 0x1, "S" }` by which the event's flags are printed. Kernels before 4.14 have decimal numbers.
+    pub fn flags(&self) -> Result<Vec<(u64, String)>, String> {
         let pair = |text: &str| {
             let (bits, rest) = text.split_once(',')?;
             let (_, rest) = rest.split_once('"')?;
             let (name, _) = rest.split_once('"')?;
-            let bits = u64::from_str_radix(bits.trim().trim_start_matches("0x"), 16).ok()?;
-            Some((bits, name.to_owned()))
+            Some((literal(bits.trim())?, name.to_owned()))
         };
-        self.print.split('{').skip(1).filter_map(pair).collect()
+        let wrong = |text: &str| format!("this flag: `{{{}`", text.split('}').next().unwrap_or_default());
+        self.print.split('{').skip(1).map(|text| pair(text).ok_or_else(|| wrong(text))).collect()
+    }
+}
+
+/// A number of C, without a sign.
+fn literal(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(['u', 'U', 'l', 'L']);
+    match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None if digits.len() > 1 && digits.starts_with('0') => u64::from_str_radix(digits, 8).ok(),
+        None => digits.parse().ok(),
     }
 }
 
 /// `field:TYPE NAME[COUNT]; offset:N; size:N; signed:N;`
-fn field(line: &str) -> Option<(String, Field)> {
+fn field(line: &str, order: Order) -> Option<(String, Field)> {
     let mut parts = line.split(';').map(str::trim);
     let declaration = parts.next()?.strip_prefix("field:")?.trim();
     let mut number = |name: &str| -> Option<usize> {
@@ -109,7 +139,7 @@ fn field(line: &str) -> Option<(String, Field)> {
     // An event fits into a page, of at most 64 KiB (CONFIG_PAGE_SIZE_64KB).
     (offset <= 1 << 16 && size <= 1 << 16).then_some(())?;
     let indirect = declaration.starts_with("__data_loc");
-    Some((name, Field { offset, size, signed, indirect }))
+    Some((name, Field { offset, size, signed, indirect, order }))
 }
 
 #[cfg(test)]
@@ -127,19 +157,23 @@ mod tests {
 
     #[test]
     fn fields_and_flags() {
-        let format = Format::parse(FORMAT).unwrap();
+        let format = Format::parse(FORMAT, Order::Little).unwrap();
         assert_eq!(format.id, Some(372));
-        let pid = Field { offset: 4, size: 4, signed: true, indirect: false };
+        let pid = Field { offset: 4, size: 4, signed: true, indirect: false, order: Order::Little };
         assert_eq!(format.field("common_pid").unwrap(), pid);
         assert!(format.field("comm").unwrap().indirect);
-        assert_eq!(format.flags(), [(1, "S".to_owned()), (0x80, "I".to_owned())]);
+        assert_eq!(format.flags().unwrap(), [(1, "S".to_owned()), (0x80, "I".to_owned())]);
+        let print = |flags: &str| Format { print: flags.into(), ..Format::default() }.flags();
+        assert_eq!(print(r#"{ 16, "Z" }, { 0x20UL, "X" }, { 010, "t" }"#).unwrap().len(), 3);
+        assert_eq!(print(r#"{ 16, "Z" }, { 010, "t" }"#).unwrap(), [(16, "Z".into()), (8, "t".into())]);
+        assert!(print(r#"{ 16, "Z" }, { 1 << 5, "X" }"#).unwrap_err().contains("`{ 1 << 5"));
         assert!(format.field("pid").unwrap_err().contains("`pid`"));
         assert!(format.number("prev_comm").unwrap_err().contains("16 bytes"));
     }
 
     #[test]
     fn numbers_and_texts() {
-        let format = Format::parse(FORMAT).unwrap();
+        let format = Format::parse(FORMAT, Order::Little).unwrap();
         let mut event = [0u8; 36];
         event[0..2].copy_from_slice(&[0xff, 0xff]);
         event[4..8].copy_from_slice(&(-2i32).to_le_bytes());
@@ -150,6 +184,8 @@ mod tests {
         assert_eq!(format.field("common_pid").unwrap().number(&event), Some(-2));
         assert_eq!(format.field("prev_comm").unwrap().text(&event), Some(&b"bash"[..]));
         assert_eq!(format.field("comm").unwrap().text(&event), Some(&b"false"[..]));
+        let big = Format::parse(FORMAT, Order::Big).unwrap().field("common_pid").unwrap();
+        assert_eq!(big.number(&[0, 0, 0, 0, 0xff, 0xff, 0xff, 0xfe]), Some(-2));
         // Too short, or pointing outside: no panic.
         assert_eq!(format.field("comm").unwrap().text(&event[..30]), None);
         assert_eq!(format.field("comm").unwrap().number(&event[..26]), None);
@@ -158,7 +194,7 @@ mod tests {
     #[test]
     fn malformed_formats_are_errors() {
         for text in ["", "hello", "ID: x\n", "field:int a; offset:99999999999; size:4;", "field:"] {
-            assert!(Format::parse(text).is_err(), "{text}");
+            assert!(Format::parse(text, Order::Little).is_err(), "{text}");
         }
     }
 }

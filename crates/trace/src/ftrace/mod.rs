@@ -18,9 +18,10 @@ mod state;
 mod window;
 
 pub use assemble::{Assembled, Assembler, Scope};
-pub use decode::{Decoder, EVENTS, is_interrupt};
+pub use decode::{Decoder, EVENTS, IMPORTED, is_interrupt};
 pub use event::{Decision, EventKind, Item, KernelEvent};
+pub use format::Order;
 pub use merge::{DamagedPage, PageMerger};
 pub use names::Names;
 pub use page::{Error as PageError, Layout as PageLayout, Missed, Page, Record as PageRecord};
-pub use state::{stop_of_bits, stop_of_letters};
+pub use state::{StateBits, StateEvidence, stop_of_letters};

@@ -15,7 +15,7 @@
 //! Source: `include/linux/ring_buffer.h` and `kernel/trace/ring_buffer.c` of Linux 6.18. No input causes a panic or an
 //! endless loop.
 
-use crate::ftrace::format::{Field, Format};
+use crate::ftrace::format::{Field, Format, Order};
 
 /// Layout of a page, from the kernel's `events/header_page`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,7 @@ pub struct Layout {
     data: usize,
     /// Size of a page in bytes.
     pub size: usize,
+    order: Order,
 }
 
 /// `RB_MISSED_EVENTS` and `RB_MISSED_STORED`.
@@ -46,15 +47,21 @@ pub enum Error {
 }
 
 impl Layout {
-    /// Reads `events/header_page`.
+    /// Reads `events/header_page` of this machine.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let format = Format::parse(text)?;
+        Self::of(text, Order::Little)
+    }
+
+    /// Reads `events/header_page` of a machine with this order of bytes.
+    pub fn of(text: &str, order: Order) -> Result<Self, String> {
+        let format = Format::parse(text, order)?;
         let data = format.field("data")?;
         let layout = Layout {
             time: format.sized("timestamp", &[8])?.offset,
             commit: format.sized("commit", &[4, 8])?,
             data: data.offset,
             size: data.offset + data.size,
+            order,
         };
         let first_bytes =
             layout.data >= layout.time + 8 && layout.data >= layout.commit.offset + layout.commit.size;
@@ -81,6 +88,7 @@ pub struct Page<'a> {
     time: u64,
     data: &'a [u8],
     at: usize,
+    order: Order,
 }
 
 /// An event: its time and its payload, which begins with the fields common to all events.
@@ -100,6 +108,8 @@ impl<'a> Page<'a> {
 
     pub fn new(layout: &Layout, bytes: &'a [u8]) -> Result<Self, Error> {
         let short = Error::Short { length: bytes.len() };
+        let order = layout.order;
+        let word = |bytes: &[u8], at, size| word(bytes, at, size, order);
         let time = word(bytes, layout.time, 8).ok_or(short.clone())?;
         let commit = word(bytes, layout.commit.offset, layout.commit.size).ok_or(short.clone())?;
         let rest = bytes.get(layout.data..).ok_or(short)?;
@@ -112,7 +122,7 @@ impl<'a> Page<'a> {
             // As wide as the kernel's `long`, like `commit` itself.
             () => word(rest, data.len(), layout.commit.size).map_or(Missed::Unknown, Missed::Count),
         };
-        Ok(Page { missed, time, data, at: 0 })
+        Ok(Page { missed, time, data, at: 0, order })
     }
 
     /// The next event. Every iteration advances `at` by at least 4 bytes.
@@ -123,9 +133,13 @@ impl<'a> Page<'a> {
                 return Ok(None);
             }
             let overlong = Error::EventOverlong { offset };
-            let header = word(self.data, offset, 4).ok_or(overlong.clone())?;
-            let (type_len, delta) = (header & 31, header >> 5);
-            let next_word = word(self.data, offset + 4, 4);
+            let header = word(self.data, offset, 4, self.order).ok_or(overlong.clone())?;
+            // Compilers fill bit fields from the first byte.
+            let (type_len, delta) = match self.order {
+                Order::Little => (header & 31, header >> 5),
+                Order::Big => (header >> 27, header & ((1 << 27) - 1)),
+            };
+            let next_word = word(self.data, offset + 4, 4, self.order);
             match type_len {
                 29 if delta == 0 => return Ok(None),
                 // A discarded event. Like the kernel, do not count its time difference.
@@ -182,10 +196,9 @@ fn absolute_time(low: u64, now: u64) -> u64 {
     if time < now && now & !ABSOLUTE != 0 { time.wrapping_add(ABSOLUTE + 1) } else { time }
 }
 
-/// A little-endian number of 4 or 8 bytes.
-fn word(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
-    let bytes = bytes.get(at..at.checked_add(size)?)?;
-    Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+/// A number of 4 or 8 bytes.
+fn word(bytes: &[u8], at: usize, size: usize, order: Order) -> Option<u64> {
+    Some(order.number(bytes.get(at..at.checked_add(size)?)?))
 }
 
 #[cfg(test)]

@@ -79,6 +79,7 @@ pub fn any_trace() -> impl Strategy<Value = Trace> {
                     energy: (inferred % 3 == 1).then_some(Box::new(energy)),
                     inferred,
                     laid_over,
+                    unrecorded: Unrecorded { wakeups: inferred % 5 == 1, threads: inferred % 7 == 1 },
                 })
             }
         ),

@@ -189,6 +189,22 @@ fn unknown_frequencies_and_inferred_events_are_told() {
 }
 
 #[test]
+fn what_a_recording_lacks_is_told() {
+    let known = |unrecorded: Unrecorded| {
+        let mut trace = trace();
+        trace.header.source = Source::Recorded(Recording { unrecorded, ..Recording::default() });
+        let viewed = Viewed::in_memory("perf".into(), trace).expect("an index");
+        let info = serde_json::to_value(viewed.info()).expect("JSON");
+        let told = info["warnings"].as_array().expect("warnings").len();
+        (info["waiting_known"] == true, info["wakeups_known"] == true, told)
+    };
+    let unrecorded = |wakeups, threads| Unrecorded { wakeups, threads };
+    assert_eq!(known(unrecorded(false, false)), (true, true, 0));
+    assert_eq!(known(unrecorded(true, false)), (false, false, 1));
+    assert_eq!(known(unrecorded(false, true)), (false, true, 1));
+}
+
+#[test]
 fn a_tile_holds_the_fields_asked_for_in_their_order() {
     let answer = get("api/traces/0/tiles/0/0?fields=set_sizes,thread,busy");
     let (sizes, threads) = (2 * 256, 4 * 3 * 256);

@@ -34,6 +34,9 @@ pub struct Info {
     khz_range: (u32, u32),
     /// Whether the frequency of any core was ever known.
     frequency_known: bool,
+    /// False if waiting, latency, underload and overload cannot be told from the recording.
+    waiting_known: bool,
+    wakeups_known: bool,
     /// Microjoules until each of some times; empty: unknown.
     energy: Vec<(u64, u64)>,
     /// Whether the hardware counted it.
@@ -97,6 +100,8 @@ impl Viewed {
             sets: header.sets.iter().take(tiles::MOST_SETS).cloned().collect(),
             khz_range: header.khz_range,
             frequency_known: self.frequency_known(),
+            waiting_known: header.source.unrecorded().is_empty(),
+            wakeups_known: !header.source.unrecorded().wakeups,
             energy: header.energy_by_time.clone(),
             energy_measured: matches!(&header.source, Source::Recorded(recording) if recording.energy.is_some()),
             threads: header.threads.len(),
@@ -126,7 +131,8 @@ impl Viewed {
     fn warnings(&self) -> Vec<String> {
         let sum = self.header().lost.iter().fold(0u64, |sum, lost| sum.saturating_add(*lost));
         let (lost, inferred) = (sum.saturating_sub(self.inferred()), self.inferred());
-        let mut warnings = Vec::new();
+        let notes = self.header().source.unrecorded().notes();
+        let mut warnings: Vec<String> = notes.into_iter().map(str::to_owned).collect();
         if lost > 0 {
             warnings.push(format!("the recorder lost {lost} events; the picture lacks them"));
         }

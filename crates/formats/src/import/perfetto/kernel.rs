@@ -4,7 +4,8 @@ use crate::Error;
 use crate::import::collect::{Collector, Origin, Refused};
 use crate::perfetto::ftrace;
 use crate::wire::{Fields, Value, packed};
-use hearth_trace::ftrace::{EventKind, KernelEvent, is_interrupt, stop_of_bits};
+use hearth_trace::Stop;
+use hearth_trace::ftrace::{EventKind, KernelEvent, is_interrupt};
 
 /// Fields common to all events.
 #[derive(Clone, Copy)]
@@ -67,13 +68,16 @@ pub fn event(
             EventKind::Switch {
                 prev: pid,
                 prev_comm: content.bytes(1),
-                stop: stop_of_bits(content.number(4)),
+                stop: Stop::Blocked, // see `switch_of_bits`
                 next: content.int(6),
                 next_comm: content.bytes(5),
             }
         }
-        ftrace::WAKING | ftrace::WAKEUP => {
+        ftrace::WAKING => {
             EventKind::Waking { pid: content.int(2), comm: content.bytes(1), target: content.core(5) }
+        }
+        ftrace::WAKEUP => {
+            EventKind::Wakeup { pid: content.int(2), comm: content.bytes(1), target: content.core(5) }
         }
         ftrace::WAKEUP_NEW => {
             EventKind::WakeupNew { pid: content.int(2), comm: content.bytes(1), target: content.core(5) }
@@ -105,7 +109,10 @@ pub fn event(
     };
     let interrupt = is_interrupt(at.flags);
     let event = KernelEvent { time: at.time, cpu: at.cpu, pid, interrupt, kind };
-    if field == ftrace::WAKEUP { collector.wakeup(&event) } else { collector.event(&event) }
+    if field == ftrace::SWITCH {
+        return collector.switch_of_bits(&event, content.number(4));
+    }
+    collector.event(&event)
 }
 
 /// `CompactSched`: the columns of the switches and wake-ups of a core. The previous thread is that of the last switch.
@@ -131,9 +138,9 @@ pub fn compact(cpu: u32, message: &[u8], collector: &mut Collector) -> Result<Re
             prev.replace((next, next_comm)).or_else(|| collector.running(cpu).map(|pid| (pid, &[][..])));
         // The previous thread of the first switch is unknown.
         let (prev, prev_comm) = before.unwrap_or((0, &[]));
-        let kind = EventKind::Switch { prev, prev_comm, stop: stop_of_bits(state), next, next_comm };
+        let kind = EventKind::Switch { prev, prev_comm, stop: Stop::Blocked, next, next_comm };
         let event = KernelEvent { time, cpu, pid: prev, interrupt: false, kind };
-        if let refused @ Err(_) = collector.event(&event)? {
+        if let refused @ Err(_) = collector.switch_of_bits(&event, state)? {
             return Ok(refused);
         }
     }

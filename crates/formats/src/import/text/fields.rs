@@ -6,21 +6,30 @@ use hearth_trace::ftrace::{EventKind, KernelEvent, stop_of_letters};
 
 type Parsed<T> = Result<T, String>;
 
-/// The event of a line; `None`: an unsupported event.
-pub fn event<'a>(head: &Head<'a>) -> Parsed<Option<KernelEvent<'a>>> {
+/// The event of a line, and the state of a switch if it is a number; `None`: an unsupported event.
+pub fn event<'a>(head: &Head<'a>) -> Parsed<Option<(KernelEvent<'a>, Option<u64>)>> {
     let rest = head.rest;
+    let mut state = None;
     let kind = match head.event {
-        "sched_switch" => switch(rest)?,
-        "sched_waking" | "sched_wakeup" => {
+        "sched_switch" => {
+            let kind;
+            (kind, state) = switch(rest)?;
+            kind
+        }
+        "sched_waking" => {
             let (pid, comm, target) = woken(rest)?;
             EventKind::Waking { pid, comm, target }
+        }
+        "sched_wakeup" => {
+            let (pid, comm, target) = woken(rest)?;
+            EventKind::Wakeup { pid, comm, target }
         }
         "sched_wakeup_new" => {
             let (pid, comm, target) = woken(rest)?;
             EventKind::WakeupNew { pid, comm, target }
         }
         "sched_process_fork" => EventKind::Fork {
-            parent: number(rest, "pid")?,
+            parent: number(rest, "parent_pid").or_else(|_| number(rest, "pid"))?,
             child: number(rest, "child_pid")?,
             child_comm: between(rest, "child_comm=", " child_pid=")?,
         },
@@ -54,7 +63,8 @@ pub fn event<'a>(head: &Head<'a>) -> Parsed<Option<KernelEvent<'a>>> {
         (None, EventKind::Exit { pid }) => pid,
         (None, _) => return Ok(None),
     };
-    Ok(Some(KernelEvent { time: head.time, cpu: head.cpu, pid, interrupt: head.interrupt, kind }))
+    let event = KernelEvent { time: head.time, cpu: head.cpu, pid, interrupt: head.interrupt, kind };
+    Ok(Some((event, state)))
 }
 
 /// Number after `name=`.
@@ -81,23 +91,42 @@ fn between<'a>(rest: &'a str, before: &str, after: &str) -> Parsed<&'a [u8]> {
 }
 
 /// `prev_comm=… prev_pid=… prev_prio=… prev_state=S ==> next_comm=… next_pid=… next_prio=…`, or
-/// `COMM:PID [PRIO] S ==> COMM:PID [PRIO]`.
-fn switch(rest: &str) -> Parsed<EventKind<'_>> {
-    let (prev, next) = rest.split_once(" ==> ").ok_or("it has no next thread (` ==> `)")?;
+/// `COMM:PID [PRIO] S ==> COMM:PID [PRIO]`. `trace-cmd report -R` prints all fields with their numbers, without an arrow.
+/// Returns the state, too, if it is a number.
+fn switch(rest: &str) -> Parsed<(EventKind<'_>, Option<u64>)> {
+    let raw = || {
+        let at = rest.starts_with("prev_comm=").then(|| rest.find(" next_comm="))??;
+        Some((&rest[..at], &rest[at + 1..]))
+    };
+    let halves = rest.split_once(" ==> ").or_else(raw);
+    let (prev, next) = halves.ok_or("it has no next thread (` ==> `, or ` next_comm=`)")?;
     if prev.starts_with("prev_comm=") {
-        return Ok(EventKind::Switch {
+        let state = prev.rsplit_once("prev_state=").ok_or("it has no `prev_state=`")?.1;
+        let bits = bits(state);
+        let kind = EventKind::Switch {
             prev: number(prev, "prev_pid")?,
             prev_comm: between(prev, "prev_comm=", " prev_pid=")?,
-            stop: stop(prev.rsplit_once("prev_state=").ok_or("it has no `prev_state=`")?.1)?,
+            // The collector decides about numbers, whose meaning depends on the kernel.
+            stop: if bits.is_some() { Stop::Blocked } else { stop(state)? },
             next: number(next, "next_pid")?,
             next_comm: between(next, "next_comm=", " next_pid=")?,
-        });
+        };
+        return Ok((kind, bits));
     }
     let (prev, state) = prev.rsplit_once("] ").ok_or("it has no thread state")?;
     let (prev, _) = prev.rsplit_once(" [").ok_or("it has no priority in brackets")?;
     let (next, _) = next.rsplit_once(" [").ok_or("it has no priority in brackets")?;
     let ((prev_comm, prev), (next_comm, next)) = (named(prev)?, named(next)?);
-    Ok(EventKind::Switch { prev, prev_comm, stop: stop(state)?, next, next_comm })
+    Ok((EventKind::Switch { prev, prev_comm, stop: stop(state)?, next, next_comm }, None))
+}
+
+/// A state as a number: `130` or `0x82`.
+fn bits(state: &str) -> Option<u64> {
+    let state = state.trim();
+    match state.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => state.parse().ok(),
+    }
 }
 
 /// `comm=… pid=… prio=… target_cpu=…`, or `COMM:PID [PRIO] CPU:NNN`.
@@ -128,7 +157,7 @@ mod tests {
     use super::*;
 
     fn kind(line: &str) -> Parsed<Option<EventKind<'_>>> {
-        event(&Head::parse(line).unwrap().unwrap()).map(|event| event.map(|event| event.kind))
+        event(&Head::parse(line).unwrap().unwrap()).map(|event| event.map(|(event, _)| event.kind))
     }
 
     #[test]

@@ -21,7 +21,11 @@ pub struct Head<'a> {
 impl<'a> Head<'a> {
     /// Parses a line. `None`: it is not an event. Error: it is an event with an invalid head.
     pub fn parse(line: &'a str) -> Option<Result<Self, String>> {
-        let (task, cpu, rest) = core(line)?;
+        // A thread's name may look like a core.
+        cores(line).find_map(|(task, cpu, rest)| Self::of(task, cpu, rest))
+    }
+
+    fn of(task: &'a str, cpu: u32, rest: &'a str) -> Option<Result<Self, String>> {
         let (comm, pid) = task_of(task)?;
         let mut head =
             Head { comm, pid, cpu, time: 0, digits: 0, flags: false, interrupt: false, event: "", rest: "" };
@@ -65,20 +69,15 @@ fn is_number(c: char) -> bool {
     c.is_ascii_digit() || c == '-'
 }
 
-/// Splits a line at the first `[NNN]` between blanks.
-fn core(line: &str) -> Option<(&str, u32, &str)> {
-    let mut from = 0;
-    while let Some(open) = line[from..].find(" [").map(|at| from + at) {
-        let inside = &line[open + 2..];
-        let close = inside.find(']')?;
-        let digits = &inside[..close];
-        let after = &inside[close + 1..];
-        if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) && after.starts_with(' ') {
-            return Some((&line[..open], digits.parse().ok()?, after));
-        }
-        from = open + 2;
-    }
-    None
+/// Splits a line at each `[NNN]` between blanks.
+fn cores(line: &str) -> impl Iterator<Item = (&str, u32, &str)> {
+    let opens = line.match_indices(" [").map(|(at, _)| at);
+    opens.filter_map(|open| {
+        let (digits, after) = line[open + 2..].split_once(']')?;
+        let is_core = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let cpu = digits.parse().ok().filter(|_| is_core && after.starts_with(' '))?;
+        Some((&line[..open], cpu, after))
+    })
 }
 
 /// `comm-pid`, `comm-pid (tgid)`, `comm pid` or `comm pid/tid`, perhaps after the name of a buffer.
@@ -138,6 +137,8 @@ mod tests {
         assert_eq!((report.comm, report.pid, report.digits), ("bash", Some(23843), 9));
         let perf = parse("  migration/0    18 [000] 85969.858661:          1 sched:sched_waking: comm=perf");
         assert_eq!((perf.comm, perf.pid, perf.event), ("migration/0", Some(18), "sched_waking"));
+        let named = parse(" [42]     4 [000] 1.5: sched:sched_switch: prev_comm=[42] prev_pid=4");
+        assert_eq!((named.comm, named.pid, named.cpu), ("[42]", Some(4), 0));
         let perf = parse(":-1 -1/-1 [003] 1.5: sched:sched_switch: prev_comm=a");
         assert_eq!((perf.pid, perf.time), (None, 1_500_000_000));
         let tgid = parse("  sh-7 (    7) [002] d.h1. 1.000001: sched_waking: comm=a [1] pid=2");

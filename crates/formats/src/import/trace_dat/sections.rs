@@ -56,19 +56,17 @@ pub fn describe(input: &mut Input<impl Read + Seek>, collector: &mut Collector) 
         left = left
             .checked_sub(options.len())
             .ok_or_else(|| input.wrong("its options are longer than 16 MiB: the file is damaged"))?;
-        next = read_options(&mut Input::new(Cursor::new(options))?, next, &mut found, collector)?;
+        next = read_options(&mut Input::of(Cursor::new(options), input.order)?, next, &mut found, collector)?;
     }
-    let mut formats = Formats::default();
+    let mut formats = Formats::of(input.order);
+    let order = input.order;
     let missing = |what: &str| Error::Format(format!("it has no {what}: the recording was not finished"));
     let header_info = found.header_info.ok_or_else(|| missing("description of its pages"))?;
-    formats.header_info(&mut Input::new(Cursor::new(content(
-        input,
-        header_info,
-        packing,
-        "page's description",
-    )?))?)?;
+    let part = content(input, header_info, packing, "page's description")?;
+    formats.header_info(&mut Input::of(Cursor::new(part), order)?)?;
     let events = found.formats.ok_or_else(|| missing("description of its events"))?;
-    formats.events(&mut Input::new(Cursor::new(content(input, events, packing, "events' description")?))?)?;
+    let part = content(input, events, packing, "events' description")?;
+    formats.events(&mut Input::of(Cursor::new(part), order)?)?;
     if let Some(at) = found.command_lines {
         let names = content(input, at, packing, "names of threads")?;
         command_lines(names.get(8..).unwrap_or_default(), collector)?;

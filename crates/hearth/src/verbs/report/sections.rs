@@ -6,7 +6,7 @@ use hearth_report::analysis::{
     ByInterval, CriticalPath, Interval, Inversion, Inversions, Load, Overload, Overloads, PathWait,
     ProcessRow, ProgramOnPath, ThreadRow, WakerPair,
 };
-use hearth_study::measure::{Measured, NAMES};
+use hearth_study::measure::{Measured, NAMES, Unknown};
 use hearth_trace::CoreId;
 
 pub fn text(traces: &[Measured], top: usize) -> String {
@@ -14,16 +14,21 @@ pub fn text(traces: &[Measured], top: usize) -> String {
     text += &compared(traces, usize::MAX, |trace| trace.by_interval.as_ref().map(intervals));
     text += &compared(traces, top, |trace| trace.by_process.as_ref().map(|rows| processes(rows)));
     text += &each(traces, top, |trace| trace.by_thread.as_ref().map(|rows| threads(rows)));
-    text += &compared(traces, top, |trace| trace.wakers.as_ref().map(|rows| wakers(rows)));
+    text += &compared(traces, top, |trace| {
+        trace.wakers.as_ref().filter(|_| !trace.unknown().wakeups).map(|rows| wakers(rows))
+    });
     text += &each(traces, usize::MAX, |trace| trace.inversions.as_ref().map(inversions));
     text += &each(traces, top, |trace| trace.critical_path.as_ref().map(programs));
     text += &each(traces, usize::MAX, |trace| trace.critical_path.as_ref().map(waits));
-    text += &each(traces, usize::MAX, |trace| trace.overloads.as_ref().map(overloads));
+    text += &each(traces, usize::MAX, |trace| {
+        trace.overloads.as_ref().filter(|_| !trace.unknown().waiting).map(overloads)
+    });
     text
 }
 
 /// One table for all traces: the rows of a second trace follow those of the first.
 fn compared(traces: &[Measured], most: usize, sheet: impl Fn(&Measured) -> Option<Sheet>) -> String {
+    let sheet = |trace: &Measured| Some(known(sheet(trace)?, trace.unknown()));
     let sheets: Vec<Sheet> = traces.iter().filter_map(sheet).collect();
     match &sheets[..] {
         [one] => one.one(most),
@@ -36,7 +41,8 @@ fn compared(traces: &[Measured], most: usize, sheet: impl Fn(&Measured) -> Optio
 fn each(traces: &[Measured], most: usize, sheet: impl Fn(&Measured) -> Option<Sheet>) -> String {
     let mut text = String::new();
     for (trace, name) in traces.iter().zip(NAMES) {
-        if let Some(mut sheet) = sheet(trace) {
+        if let Some(sheet) = sheet(trace) {
+            let mut sheet = known(sheet, trace.unknown());
             if traces.len() > 1 {
                 sheet.title = format!("{name}: {}", sheet.title);
             }
@@ -44,6 +50,18 @@ fn each(traces: &[Measured], most: usize, sheet: impl Fn(&Measured) -> Option<Sh
         }
     }
     text
+}
+
+/// The sheet without the cells that the recording cannot tell.
+fn known(mut sheet: Sheet, unknown: Unknown) -> Sheet {
+    const WAITING: [&str; 6] =
+        ["underload/s", "overload (core·ms)", "median (µs)", "99% (µs)", "waiting (ms)", "overload (ms)"];
+    for (column, title) in sheet.titles.iter().enumerate() {
+        if unknown.waiting && WAITING.contains(title) || unknown.wakeups && *title == "wake-ups" {
+            sheet.rows.iter_mut().for_each(|row| row[column] = Cell::Unknown);
+        }
+    }
+    sheet
 }
 
 /// A time in seconds, to the microsecond, so that it can be found in the viewer.

@@ -70,6 +70,8 @@ fn metrics(trace: &Measured, traces: &[Measured]) -> Vec<(&'static str, Cell)> {
     use Cell::{Count, Number};
     let s = &trace.summary;
     let (latency, distance) = (&s.wakeup_latency_us, &s.migrations_by_distance);
+    let unknown = trace.unknown();
+    let waiting = |value| if unknown.waiting { Cell::Unknown } else { Number(value) };
     let power = s.energy_j.filter(|_| s.duration_s > 0.0).map(|joules| joules / s.duration_s);
     let mut metrics = vec![("time (s)", Number(s.duration_s)), ("energy (J)", Cell::known(s.energy_j))];
     if traces.iter().any(|trace| trace.energy.is_some()) {
@@ -78,20 +80,20 @@ fn metrics(trace: &Measured, traces: &[Measured]) -> Vec<(&'static str, Cell)> {
     metrics.extend([
         ("power (W)", Cell::known(power)),
         ("CPU time (core·s)", Number(s.busy_core_s)),
-        ("underload per second", Number(s.underload_per_s)),
-        ("overload (core·ms)", Number(s.overload_core_ms)),
+        ("underload per second", waiting(s.underload_per_s)),
+        ("overload (core·ms)", waiting(s.overload_core_ms)),
         ("frequency inversion (core·ms)", Number(s.inversion_core_ms)),
         ("frequency inversions", Count(s.inversions)),
         ("cores used", Count(s.cores_used.into())),
         ("cores used in 4 ms, mean", Number(s.cores_used_per_tick)),
         ("sockets used", Count(s.sockets_used.into())),
         ("mean frequency when busy (GHz)", Cell::known(s.busy_ghz_mean)),
-        ("wake-ups", Count(s.wakeups)),
-        ("wake-up latency, median (µs)", Number(latency.p50)),
-        ("wake-up latency, 90% (µs)", Number(latency.p90)),
-        ("wake-up latency, 99% (µs)", Number(latency.p99)),
-        ("wake-up latency, 99.9% (µs)", Number(latency.p99_9)),
-        ("wake-up latency, longest (µs)", Number(latency.max)),
+        ("wake-ups", if unknown.wakeups { Cell::Unknown } else { Count(s.wakeups) }),
+        ("wake-up latency, median (µs)", waiting(latency.p50)),
+        ("wake-up latency, 90% (µs)", waiting(latency.p90)),
+        ("wake-up latency, 99% (µs)", waiting(latency.p99)),
+        ("wake-up latency, 99.9% (µs)", waiting(latency.p99_9)),
+        ("wake-up latency, longest (µs)", waiting(latency.max)),
         ("context switches", Count(s.context_switches)),
         ("migrations", Count(s.migrations)),
         ("  between hyperthreads", Count(distance.smt)),

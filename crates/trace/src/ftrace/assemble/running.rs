@@ -35,7 +35,7 @@ impl<S: Sink> Assembler<S> {
         let prev = current.unwrap_or(IDLE);
         let exited = prev != IDLE && self.thread(prev).exiting;
         let stop = if exited { Stop::Exited } else { Stop::Blocked };
-        self.missing[slot] += u64::from(self.start.is_some());
+        self.missing[slot] += u64::from(self.start.is_some() && !self.unrecorded.threads);
         self.switch(time, core, prev, stop, running);
     }
 
@@ -61,6 +61,7 @@ impl<S: Sink> Assembler<S> {
         if life == Life::Running {
             self.leave_other_core(time, core, tid);
         }
+        let infers_wakeups = self.unrecorded.is_empty();
         let left =
             left.filter(|(from, _)| *from == core).and_then(|(_, number)| self.recent_switch(number, tid));
         match (life, attempt, left) {
@@ -71,6 +72,7 @@ impl<S: Sink> Assembler<S> {
                     self.emit(time, core, Kind::Migrate { thread: tid, from: attempt.target, to: core });
                 }
             }
+            (Life::Blocked, None, _) if !infers_wakeups => {}
             // It was not woken, so it had not blocked: a signal was pending. Kernels before 6.14 report the state
             // that the thread was about to enter.
             (Life::Blocked, None, Some(stop)) => *stop = Stop::Preempted,

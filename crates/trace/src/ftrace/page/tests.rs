@@ -24,7 +24,7 @@ fn header(type_len: u32, delta: u32) -> u32 {
 fn events(bytes: &[u8]) -> Result<Vec<(u64, u32, usize)>, Error> {
     let record = |record: Result<Record<'_>, Error>| {
         let record = record?;
-        let first = word(record.payload, 0, 4).unwrap_or(0) as u32;
+        let first = word(record.payload, 0, 4, Order::Little).unwrap_or(0) as u32;
         Ok((record.time, first, record.payload.len()))
     };
     Page::new(&layout(), bytes)?.map(record).collect()
@@ -32,7 +32,7 @@ fn events(bytes: &[u8]) -> Result<Vec<(u64, u32, usize)>, Error> {
 
 #[test]
 fn the_layout_comes_from_the_kernel() {
-    let Layout { time, commit, data, size } = layout();
+    let Layout { time, commit, data, size, .. } = layout();
     assert_eq!((time, commit.offset, commit.size, data, size), (0, 8, 8, 16, 4096));
     assert!(Layout::parse("field: u64 timestamp;").is_err());
 }
