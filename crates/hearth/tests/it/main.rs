@@ -4,6 +4,7 @@ mod bad_input;
 mod docs;
 mod extract;
 mod generated;
+mod kills;
 mod messages;
 mod modelcheck;
 mod new;
