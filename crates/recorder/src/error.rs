@@ -11,6 +11,12 @@ pub enum Error {
     #[error("cannot run `{program}`: {source}. Check its name, and that it is executable and in PATH")]
     Command { program: String, source: io::Error },
 
+    #[error("there is no user `{name}`: name one of /etc/passwd, or its number")]
+    NoUser { name: String },
+
+    #[error("running the command as {name} needs {missing}, which this process lacks")]
+    OtherUser { name: String, missing: String },
+
     #[error("the command contains a zero byte, which no program can be given")]
     ZeroByte,
 
