@@ -58,8 +58,9 @@ mod tests {
             });
             // The first poll starts the work. The client gives up when `request` is dropped.
             let mut request = Box::pin(request);
-            std::future::poll_fn(|context| Poll::Ready(assert!(request.as_mut().poll(context).is_pending())))
-                .await;
+            let poll =
+                std::future::poll_fn(|context| Poll::Ready(request.as_mut().poll(context).is_pending()));
+            assert!(poll.await);
             drop(request);
             begun.recv().unwrap();
             assert_eq!(pool.0.available_permits(), 0);
