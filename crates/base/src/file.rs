@@ -1,10 +1,15 @@
 //! Files that are either whole or absent: written beside their final name, flushed to the disk, renamed.
 //!
+//! A killed process leaves its temporary file. The next one that writes the same name removes it: while a file is written,
+//! it is locked.
+//!
 //! A path that is no regular file, such as `/dev/stdout` or a symbolic link, is written directly.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -51,12 +56,50 @@ impl Target {
         let name = path.file_name().ok_or_else(|| io::Error::other("this path names no file"))?;
         let mut prefix = std::ffi::OsString::from(".");
         prefix.push(name);
+        remove_left(folder(path), prefix.as_bytes());
         // The umask still applies.
         let permissions = fs::Permissions::from_mode(0o666);
         let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix).suffix(".partial").permissions(permissions);
-        builder.tempfile_in(folder(path)).map(Target::Temporary)
+        builder.prefix(&prefix).rand_bytes(RANDOM).suffix(SUFFIX).permissions(permissions);
+        loop {
+            let file = builder.tempfile_in(folder(path))?;
+            // Another process may have taken it for a left one before it was locked.
+            if !lock(file.as_file(), libc::LOCK_EX) || file.as_file().metadata()?.nlink() > 0 {
+                return Ok(Target::Temporary(file));
+            }
+        }
     }
+}
+
+/// Number of random characters in a temporary name, and what follows them.
+const RANDOM: usize = 6;
+const SUFFIX: &str = ".partial";
+
+/// Removes this user's temporary files that nobody writes any more. If that fails, they stay.
+fn remove_left(folder: &Path, prefix: &[u8]) {
+    let is_temporary = |name: &[u8]| {
+        let random = name.strip_prefix(prefix).and_then(|name| name.strip_suffix(SUFFIX.as_bytes()));
+        random.is_some_and(|random| random.len() == RANDOM && random.iter().all(u8::is_ascii_alphanumeric))
+    };
+    for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+        if !is_temporary(entry.file_name().as_bytes()) {
+            continue;
+        }
+        let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
+        let Ok(file) = File::options().read(true).custom_flags(flags).open(entry.path()) else { continue };
+        // SAFETY: no preconditions.
+        let user = unsafe { libc::geteuid() };
+        let is_mine = file.metadata().is_ok_and(|meta| meta.is_file() && meta.uid() == user);
+        if is_mine && lock(&file, libc::LOCK_EX | libc::LOCK_NB) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Locks a file until it is closed; false if that is not possible.
+fn lock(file: &File, how: libc::c_int) -> bool {
+    // SAFETY: the descriptor is open.
+    unsafe { libc::flock(file.as_raw_fd(), how) == 0 }
 }
 
 impl Write for Target {
@@ -186,5 +229,23 @@ mod tests {
         assert!(AtomicFile::create(&path).is_err());
         assert_eq!(names(folder.path()), ["a"]);
         assert!(AtomicFile::create(Path::new("/")).is_err());
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        // Left by a process that wrote `a`; of other files; of a process that writes `a` at this moment.
+        for name in
+            [".aAbcde1.partial", ".abAbcde1.partial", ".a.partial", ".a-bcde1.partial", "aAbcde1.partial"]
+        {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let writing = AtomicFile::create(&path).unwrap();
+        write(&path, b"new").unwrap();
+        writing.commit().unwrap();
+        let mut left = names(folder.path());
+        left.sort();
+        assert_eq!(left, [".a-bcde1.partial", ".a.partial", ".abAbcde1.partial", "a", "aAbcde1.partial"]);
     }
 }

@@ -7,6 +7,7 @@
 //! - [`suggest`]: "did you mean …?"
 //! - [`mod@file`]: files that are either whole or absent.
 //! - [`paths`]: the folder of installed files, and the user's cache. [`cache`]: what is compiled and kept there.
+//! - [`rights`]: capabilities that this process lacks.
 //! - [`environment`]: variables that choose code, if they can be believed.
 
 pub mod cache;
@@ -16,5 +17,6 @@ pub mod environment;
 pub mod escape;
 pub mod file;
 pub mod paths;
+pub mod rights;
 pub mod suggest;
 pub mod svg;

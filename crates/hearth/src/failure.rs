@@ -189,13 +189,13 @@ from_errors_with_help!(hearth_policy::ParamError, hearth_prove::Error);
 
 impl From<hearth_scx::Error> for Failure {
     fn from(error: hearth_scx::Error) -> Self {
-        use hearth_scx::Error::{File, NotRoot, Observer};
+        use hearth_scx::Error::{File, NotAllowed, Observer};
         match error {
             Observer(error) => match error.downcast::<hearth_recorder::Error>() {
                 Ok(error) => (*error).into(),
                 Err(error) => Failure::new(error),
             },
-            NotRoot => Failure::new(error).help(as_root()),
+            NotAllowed { .. } => Failure::new(error).help(as_root()),
             File { ref source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Failure::new(error).help(as_root())
             }
@@ -207,7 +207,9 @@ impl From<hearth_scx::Error> for Failure {
 impl From<hearth_recorder::Error> for Failure {
     fn from(error: hearth_recorder::Error) -> Self {
         match error {
-            hearth_recorder::Error::NotAllowed { .. } => Failure::new(error).help(as_root()),
+            hearth_recorder::Error::NotAllowed { .. } | hearth_recorder::Error::OtherUser { .. } => {
+                Failure::new(error).help(as_root())
+            }
             error => Failure::new(error),
         }
     }
@@ -317,7 +319,7 @@ mod tests {
         let failures = [
             Failure::from(refused()),
             Failure::from(hearth_scx::Error::Observer(refused().into())),
-            Failure::from(hearth_scx::Error::NotRoot),
+            Failure::from(hearth_scx::Error::NotAllowed { missing: "CAP_BPF".into() }),
             Failure::from(connect),
         ];
         for failure in failures {

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, RECORDER_FAILED};
 use crate::output::count;
-use hearth_recorder::{Error, MethodChoice, Options, Recorded, Session, Subject};
+use hearth_recorder::{Error, MethodChoice, Options, Recorded, Session, Subject, User};
 use hearth_scx::client::Client;
 use hearth_trace::{Header, Method, Reader, RecordedPolicy, RunningPolicy, Source, Store};
 use std::fmt::Display;
@@ -25,6 +25,9 @@ pub struct RecorderOptions {
         value_parser = clap::value_parser!(u32).range(64..=4_194_304),
     )]
     buffer_kb: u32,
+    /// User whom the trace belongs to and whom the command runs as [default: who called sudo]
+    #[arg(long, value_name = "USER")]
+    user: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -35,6 +38,10 @@ enum MethodArg {
 }
 
 impl RecorderOptions {
+    fn user(&self) -> Result<Option<User>, Error> {
+        self.user.as_deref().map_or_else(User::caller, |name| User::named(name).map(Some))
+    }
+
     fn options(&self) -> Options {
         let method = match self.method {
             MethodArg::Auto => MethodChoice::Auto,
@@ -51,7 +58,8 @@ pub fn record_to(
     subject: Subject<'_>,
     options: &RecorderOptions,
 ) -> Result<Recorded<()>, Failure> {
-    let mut session = Session::prepare(subject, options.options()).map_err(failure)?;
+    let user = options.user().map_err(failure)?;
+    let mut session = Session::prepare_as(user.as_ref(), subject, options.options()).map_err(failure)?;
     follow_policy(&mut session);
     let recorded = session.write_to(path).map_err(failure)?;
     let command = match subject {

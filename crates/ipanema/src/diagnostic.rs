@@ -1,10 +1,12 @@
 //! Diagnostics of all passes, for terminals and as JSON.
 
-use ariadne::{Color, Config, IndexType, Label as AriadneLabel, Report, ReportKind};
-use hearth_base::escape::{line, terminal_in_place};
-use serde::Serialize;
+mod excerpt;
+mod render;
 
-use crate::syntax::{Source, SourceId, Sources, Span};
+pub use render::render_all;
+
+use crate::syntax::{Sources, Span};
+use serde::Serialize;
 
 /// Kind of a diagnostic, as listed in the language reference.
 ///
@@ -102,41 +104,6 @@ impl Diagnostic {
         self.severity == Severity::Error
     }
 
-    /// Renders the message, the labelled source lines and the help text for terminals.
-    pub fn render(&self, sources: &Sources, colour: bool) -> String {
-        let (kind, accent) = match self.severity {
-            Severity::Error => (ReportKind::Error, Color::Red),
-            Severity::Warning => (ReportKind::Warning, Color::Yellow),
-        };
-        let config = Config::default().with_color(colour).with_index_type(IndexType::Byte);
-        let mut report = Report::build(kind, place(self.span, sources))
-            .with_config(config)
-            .with_code(self.code.id)
-            .with_message(line(&self.message));
-        if !self.labels.iter().any(|label| label.span == self.span) {
-            // The renderer does not draw a label without a message.
-            let label = AriadneLabel::new(place(self.span, sources)).with_message(self.code.title);
-            report = report.with_label(label.with_color(accent));
-        }
-        for label in &self.labels {
-            let color = if label.span == self.span { accent } else { Color::Blue };
-            report = report.with_label(
-                AriadneLabel::new(place(label.span, sources))
-                    .with_message(line(&label.message))
-                    .with_color(color),
-            );
-        }
-        if let Some(help) = &self.help {
-            report = report.with_help(line(help));
-        }
-        let mut text = Vec::new();
-        // Writing to a Vec cannot fail.
-        let _ = report.finish().write(Cache::new(sources), &mut text);
-        let text = String::from_utf8_lossy(&text);
-        // The renderer pads lines with trailing spaces.
-        text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
-    }
-
     /// JSON object for tools, with locations as lines and columns (from 1) and as byte offsets.
     pub fn to_json(&self, sources: &Sources) -> serde_json::Value {
         let labels: Vec<_> = self
@@ -160,28 +127,10 @@ impl Diagnostic {
     }
 }
 
-/// Renders all diagnostics for terminals.
-pub fn render_all(diagnostics: &[Diagnostic], sources: &Sources, colour: bool) -> String {
-    diagnostics.iter().map(|diagnostic| diagnostic.render(sources, colour)).collect()
-}
-
-type Place = (SourceId, std::ops::Range<usize>);
-
-/// Converts a span for the renderer and clamps it to its source.
-fn place(span: Span, sources: &Sources) -> Place {
-    let length = sources.get(span.source).map_or(0, |source| source.text.len());
-    let start = (span.start as usize).min(length);
-    let end = (span.end as usize).clamp(start, length);
-    (span.source, start..end)
-}
-
 fn place_json(span: Span, sources: &Sources) -> serde_json::Value {
-    let (name, text) = match sources.get(span.source) {
-        Some(Source { name, text }) => (name.as_str(), text.as_str()),
-        None => ("", ""),
-    };
-    let (line, column) = line_and_column(text, span.start);
-    let (end_line, end_column) = line_and_column(text, span.end);
+    let name = sources.get(span.source).map_or("", |source| source.name.as_str());
+    let (line, column) = sources.line_and_column(span.source, span.start);
+    let (end_line, end_column) = sources.line_and_column(span.source, span.end);
     serde_json::json!({
         "file": name,
         "start": span.start,
@@ -191,39 +140,4 @@ fn place_json(span: Span, sources: &Sources) -> serde_json::Value {
         "end_line": end_line,
         "end_column": end_column,
     })
-}
-
-/// Line and column (in characters) of a byte offset, both from 1.
-pub fn line_and_column(text: &str, offset: u32) -> (usize, usize) {
-    let offset = (offset as usize).min(text.len());
-    let before = String::from_utf8_lossy(&text.as_bytes()[..offset]);
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
-    (line, column)
-}
-
-/// Adapts the sources to the renderer's cache.
-struct Cache<'a> {
-    sources: &'a Sources,
-    fetched: std::collections::HashMap<SourceId, ariadne::Source<String>>,
-}
-
-impl<'a> Cache<'a> {
-    fn new(sources: &'a Sources) -> Self {
-        Cache { sources, fetched: Default::default() }
-    }
-}
-
-impl<'a> ariadne::Cache<SourceId> for Cache<'a> {
-    type Storage = String;
-
-    fn fetch(&mut self, id: &SourceId) -> Result<&ariadne::Source<String>, impl std::fmt::Debug> {
-        let text = self.sources.get(*id).map_or("", |source| source.text.as_str());
-        let source = self.fetched.entry(*id).or_insert_with(|| terminal_in_place(text).into());
-        Ok::<_, std::convert::Infallible>(source)
-    }
-
-    fn display<'b>(&self, id: &'b SourceId) -> Option<impl std::fmt::Display + 'b> {
-        Some(self.sources.get(*id).map_or_else(String::new, |source| line(&source.name)))
-    }
 }

@@ -5,6 +5,7 @@ use crate::buffers::{Readers, Setup};
 use crate::round::{Decode, Round};
 use crate::tracefs::{self, Instance};
 use crate::{Error, MethodChoice, Options};
+use hearth_base::rights;
 use hearth_host::Host;
 use hearth_trace::Method;
 use hearth_trace::ftrace::PageMerger;
@@ -21,6 +22,9 @@ pub enum Backend {
 impl Backend {
     pub fn prepare(host: &Host, options: Options) -> Result<(Backend, Box<dyn Decode>, Method), Error> {
         let bpf = || {
+            if let Some(missing) = rights::missing(rights::BPF) {
+                return Err(format!("this process lacks {missing}"));
+            }
             let programs = Programs::load(host, u64::from(options.buffer_kb) * 1024, options.all_ticks)?;
             let decode: Box<dyn Decode> = Box::new(Words::new(host));
             Ok((Backend::Bpf(programs), decode, Method::Bpf))

@@ -1,6 +1,6 @@
 //! The recorded command: a process that is held back until recording has begun.
 
-use crate::Error;
+use crate::{Error, User};
 use std::ffi::CString;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -27,16 +27,18 @@ pub struct HeldCommand {
 const CANNOT_RUN: i32 = 127;
 
 impl HeldCommand {
-    /// Makes the child, which inherits everything from this process, including the terminal.
-    pub fn spawn(command: &[String]) -> Result<Self, Error> {
+    /// Makes the child, which inherits everything from this process, including the terminal. It runs as `user`.
+    pub fn spawn(command: &[String], user: Option<&User>) -> Result<Self, Error> {
         let program = command.first().ok_or(Error::NoCommand)?.clone();
         let strings: Vec<CString> = command
             .iter()
             .map(|word| CString::new(word.as_str()))
             .collect::<Result<_, _>>()
             .map_err(|_| Error::ZeroByte)?;
-        let mut arguments: Vec<_> = strings.iter().map(|word| word.as_ptr()).collect();
-        arguments.push(std::ptr::null());
+        let user = user.filter(|user| !user.is_current());
+        let environment = user.map(User::environment);
+        let arguments = pointers(&strings);
+        let environment = environment.as_deref().map(pointers);
         let (gate_read, gate) = pipe()?;
         let (failure, failure_write) = pipe()?;
         // SAFETY: until `execvp` the child calls only functions that are safe after a fork of a
@@ -47,7 +49,14 @@ impl HeldCommand {
             // SAFETY: as above; `arguments` ends in a null pointer.
             0 => unsafe {
                 libc::close(gate.as_raw_fd()); // or its end would never be seen
-                become_command(gate_read.as_raw_fd(), failure_write.as_raw_fd(), &arguments)
+                let environment = environment.as_deref();
+                become_command(
+                    gate_read.as_raw_fd(),
+                    failure_write.as_raw_fd(),
+                    user,
+                    &arguments,
+                    environment,
+                )
             },
             _ => {}
         }
@@ -133,18 +142,37 @@ impl Drop for HeldCommand {
     }
 }
 
+type Pointers = [*const libc::c_char];
+
+fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
+    strings.iter().map(|word| word.as_ptr()).chain([std::ptr::null()]).collect()
+}
+
 /// Waits for the release, then executes the command.
 ///
 /// # Safety
-/// `arguments` holds C strings and ends in a null pointer.
-unsafe fn become_command(gate: i32, failure: i32, arguments: &[*const libc::c_char]) -> ! {
+/// `arguments` and `environment` hold C strings and end in a null pointer.
+unsafe fn become_command(
+    gate: i32,
+    failure: i32,
+    user: Option<&User>,
+    arguments: &Pointers,
+    environment: Option<&Pointers>,
+) -> ! {
     // SAFETY: `byte` has room for what is read, `errno` is as long as is said; the caller vouches for `arguments`.
     unsafe {
         let mut byte = 0u8;
         while libc::read(gate, (&raw mut byte).cast(), 1) < 0 && *libc::__errno_location() == libc::EINTR {}
         if byte == 1 {
             libc::signal(libc::SIGPIPE, libc::SIG_DFL); // Rust programs ignore it
-            libc::execvp(arguments[0], arguments.as_ptr());
+            if user.is_none_or(|user| user.become_it().is_ok()) {
+                match environment {
+                    Some(environment) => {
+                        libc::execvpe(arguments[0], arguments.as_ptr(), environment.as_ptr())
+                    }
+                    None => libc::execvp(arguments[0], arguments.as_ptr()),
+                };
+            }
             let errno = (*libc::__errno_location()).to_ne_bytes();
             libc::write(failure, errno.as_ptr().cast(), errno.len());
         }
@@ -170,7 +198,11 @@ mod tests {
 
     fn run(words: &[&str]) -> Result<ExitStatus, Error> {
         let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
-        let mut held = HeldCommand::spawn(&words)?;
+        run_as(&words, None)
+    }
+
+    fn run_as(words: &[String], user: Option<&User>) -> Result<ExitStatus, Error> {
+        let mut held = HeldCommand::spawn(words, user)?;
         assert!(held.wait(Duration::from_millis(20))?.is_none(), "it did not wait");
         held.release()?;
         loop {
@@ -188,16 +220,36 @@ mod tests {
     }
 
     #[test]
+    fn the_command_runs_as_the_user() {
+        // SAFETY: no arguments.
+        if unsafe { libc::geteuid() } != 0 {
+            return;
+        }
+        let user = User::named("nobody").unwrap();
+        let test = format!(
+            r#"[ "$(id -u)" = {} ] && [ "$(id -G)" = "$(id -G nobody)" ] && [ "$USER" = nobody ] && [ "$HOME" != "$0" ]"#,
+            user.ids().0
+        );
+        let home = std::env::var("HOME").unwrap_or_default();
+        let words = ["sh", "-c", &test, &home].map(str::to_owned);
+        assert_eq!(run_as(&words, Some(&user)).unwrap().code(), Some(0));
+        // The rights do not come back.
+        let words = ["sh", "-c", "grep -q '^CapEff:.0*$' /proc/self/status"].map(str::to_owned);
+        assert_eq!(run_as(&words, Some(&user)).unwrap().code(), Some(0));
+        assert!(matches!(User::named("no-such-user"), Err(Error::NoUser { .. })));
+    }
+
+    #[test]
     fn what_cannot_be_run_is_named() {
         let message = run(&["no-such-program-anywhere"]).unwrap_err().to_string();
         assert!(message.contains("no-such-program-anywhere") && message.contains("PATH"), "{message}");
         assert!(matches!(run(&[]), Err(Error::NoCommand)));
-        assert!(matches!(HeldCommand::spawn(&["a\0b".into()]), Err(Error::ZeroByte)));
+        assert!(matches!(HeldCommand::spawn(&["a\0b".into()], None), Err(Error::ZeroByte)));
     }
 
     #[test]
     fn an_unreleased_child_ends() {
-        let held = HeldCommand::spawn(&["sleep".into(), "1000".into()]).unwrap();
+        let held = HeldCommand::spawn(&["sleep".into(), "1000".into()], None).unwrap();
         let pid = held.pid();
         drop(held);
         // SAFETY: signal 0 only asks whether the process exists.

@@ -13,6 +13,11 @@ pub enum Error {
 
     #[error("{0}")]
     Host(#[from] hearth_host::Error),
+    #[error("there is no user `{name}`: name one of /etc/passwd, or its number")]
+    NoUser { name: String },
+
+    #[error("running the command as {name} needs {missing}, which this process lacks")]
+    OtherUser { name: String, missing: String },
 
     #[error("the command contains a zero byte, which no program can be given")]
     ZeroByte,

@@ -20,11 +20,13 @@ mod session;
 mod signals;
 mod spool;
 mod tracefs;
+mod user;
 
 pub use convert::LowPriority;
 pub use error::Error;
 pub use hearth_trace::ftrace::{Assembled, Scope};
 pub use session::{Recorded, Session, Stop};
+pub use user::User;
 
 use hearth_trace::{Event, Trace};
 use std::process::ExitStatus;

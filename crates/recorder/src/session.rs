@@ -7,7 +7,7 @@ use crate::frequency::ModelFrequencies;
 use crate::round::{Decode, Round};
 use crate::signals::Signals;
 use crate::spool::Spool;
-use crate::{Error, Options, Subject};
+use crate::{Error, Options, Subject, User};
 use hearth_host::Host;
 use hearth_host::rapl::{Log, Meter, in_trace};
 use hearth_trace::ftrace::{Assembled, Assembler, DamagedPage, Item, Scope};
@@ -43,6 +43,8 @@ pub struct Session {
     members: Vec<Vec<u32>>,
     model: Option<ModelFrequencies>,
     energy: Option<Meter>,
+    /// Who owns the trace; `None`: the user of this process.
+    owner: Option<(u32, u32)>,
 }
 
 /// The status of the command, if there was one; the energy, and the energy over time on the kernel's clock.
@@ -80,6 +82,15 @@ impl Session {
     /// # Errors
     /// There is no command, or recording is not possible on this machine.
     pub fn prepare(subject: Subject<'_>, options: Options) -> Result<Session, Error> {
+        Session::prepare_as(None, subject, options)
+    }
+
+    /// The same; the command runs as `user`, who owns the trace.
+    ///
+    /// # Errors
+    /// As [`Session::prepare`].
+    pub fn prepare_as(user: Option<&User>, subject: Subject<'_>, options: Options) -> Result<Session, Error> {
+        user.map_or(Ok(()), User::check)?;
         if cfg!(target_endian = "big") {
             return Err(Error::format("its trace buffer", "big-endian processors are not supported yet"));
         }
@@ -94,7 +105,7 @@ impl Session {
         }
         let host = Host::detect()?;
         let signals = (subject != Subject::UntilStopped).then(Signals::hold);
-        let child = if command.is_empty() { None } else { Some(HeldCommand::spawn(command)?) };
+        let child = if command.is_empty() { None } else { Some(HeldCommand::spawn(command, user)?) };
         let (scope, filter) = match (subject, &child) {
             (Subject::Command(_), Some(child)) => (Scope::Tree { root_pid: child.pid() }, Filter::Command),
             _ => (Scope::All, Filter::System),
@@ -126,6 +137,7 @@ impl Session {
             members: Vec::new(),
             model: None,
             energy: Meter::open().ok(),
+            owner: user.map(User::ids).or_else(hearth_base::environment::caller),
         })
     }
 
@@ -196,7 +208,7 @@ impl Session {
     /// Those of [`Session::run`], and those of the writer.
     pub fn write_to(self, path: &Path) -> Result<Recorded<()>, Error> {
         let header = self.header.clone();
-        let writer = LowPriority::new(|| Writer::create(path, &header)).transpose()?;
+        let writer = LowPriority::new(|| Writer::create_for(self.owner, path, &header)).transpose()?;
         // The trace's file system has room for waiting rounds, too.
         let folder = hearth_base::file::folder(path);
         let Recorded { assembled, status, bytes, kernel_events, finishing } =

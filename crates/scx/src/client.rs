@@ -48,10 +48,12 @@ impl Client {
     pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, Error> {
         let mut line = serde_json::to_string(request).map_err(Error::Answer)?;
         line.push('\n');
-        self.stream.get_mut().write_all(line.as_bytes()).map_err(Error::Socket)?;
+        let sent = self.stream.get_mut().write_all(line.as_bytes());
         line.clear();
+        // A server that refuses the connection says why before it closes it.
         if self.stream.read_line(&mut line).map_err(Error::Socket)? == 0 {
-            return Err(Error::Socket(io::ErrorKind::UnexpectedEof.into()));
+            let closed = || io::Error::from(io::ErrorKind::UnexpectedEof);
+            return Err(Error::Socket(sent.err().unwrap_or_else(closed)));
         }
         let mut response: Response = serde_json::from_str(&line).map_err(Error::Answer)?;
         let answer = response.args.remove(ANSWER).unwrap_or_default();

@@ -10,8 +10,8 @@ const KERNELS: &str = "sched_ext is in Linux 6.12 and newer, built with CONFIG_S
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("only root may change the kernel's scheduler")]
-    NotRoot,
+    #[error("changing the kernel's scheduler needs {missing}, which this process lacks")]
+    NotAllowed { missing: String },
     #[error("this kernel ({kernel}) has no sched_ext: there is no /sys/kernel/sched_ext")]
     NoSchedExt { kernel: String },
     #[error("the architecture {0} cannot run policies (only x86_64 and aarch64 can)")]
@@ -91,7 +91,7 @@ impl Error {
     /// What the user can do.
     pub fn help(&self) -> Option<String> {
         Some(match self {
-            Error::NotRoot => "run it as root, with sudo".into(),
+            Error::NotAllowed { .. } => "run it as root, with sudo".into(),
             Error::NoSchedExt { .. } => {
                 format!("{KERNELS}\nor try it in a virtual machine: hearth vm -- hearth run nest")
             }

@@ -1,22 +1,22 @@
 //! Requirements of a kernel that runs policies.
 
 use crate::error::Error;
+use hearth_base::rights;
 use std::fs;
 use std::path::Path;
 
 const SCHED_EXT: &str = "sys/kernel/sched_ext";
 
-/// Checks the kernel and the user.
+/// Checks the kernel and the rights of this process.
 ///
 /// # Errors
 /// The first requirement that is not met.
 pub fn check() -> Result<(), Error> {
     check_kernel(Path::new("/"))?;
-    // SAFETY: no arguments, cannot fail.
-    if unsafe { libc::geteuid() } != 0 {
-        return Err(Error::NotRoot);
+    match rights::missing(rights::BPF) {
+        Some(missing) => Err(Error::NotAllowed { missing }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Whether this kernel can run policies, whoever asks.

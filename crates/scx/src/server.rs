@@ -3,21 +3,26 @@
 use crate::error::Error;
 use crate::protocol::{Refusal, Request, Response};
 use serde_json::Value;
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest request in bytes.
 const MAX_REQUEST: u64 = 65536;
-/// Most connections at a time; more are closed at once.
-const MAX_CLIENTS: usize = 64;
+/// Time for one request, with the wait for its first byte.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Most connections of one user at a time, of all users but root, and of root; more are refused.
+const OF_A_USER: usize = 16;
+const OF_ALL_USERS: usize = 64;
+const OF_ROOT: usize = 64;
 
 /// Answers requests.
 pub trait Service: Send + Sync + 'static {
@@ -38,6 +43,10 @@ impl Server {
     /// # Errors
     /// Another process serves it, or it cannot be created.
     pub fn open(path: &Path, service: Arc<dyn Service>) -> Result<Server, Error> {
+        Server::patient(path, service, PATIENCE)
+    }
+
+    fn patient(path: &Path, service: Arc<dyn Service>, patience: Duration) -> Result<Server, Error> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(Error::file("make the folder", folder))?;
         }
@@ -56,7 +65,7 @@ impl Server {
             .map_err(Error::file("open to all", path))?;
         let closing = Arc::new(AtomicBool::new(false));
         let stop = closing.clone();
-        let listener = thread::spawn(move || listen(&listener, &service, &stop));
+        let listener = thread::spawn(move || listen(&listener, &service, &stop, patience));
         Ok(Server { path: path.into(), closing, listener: Some(listener) })
     }
 }
@@ -74,8 +83,8 @@ impl Drop for Server {
     }
 }
 
-fn listen(listener: &UnixListener, service: &Arc<dyn Service>, closing: &AtomicBool) {
-    let clients = Arc::new(AtomicUsize::new(0));
+fn listen(listener: &UnixListener, service: &Arc<dyn Service>, closing: &AtomicBool, patience: Duration) {
+    let places = Arc::new(Places::default());
     for stream in listener.incoming() {
         if closing.load(Ordering::Relaxed) {
             return;
@@ -85,25 +94,26 @@ fn listen(listener: &UnixListener, service: &Arc<dyn Service>, closing: &AtomicB
             thread::sleep(Duration::from_millis(100));
             continue;
         };
-        if clients.fetch_add(1, Ordering::Relaxed) >= MAX_CLIENTS {
-            clients.fetch_sub(1, Ordering::Relaxed);
+        let who = Peer::of(&stream);
+        let Some(place) = places.take(who) else {
+            refuse(stream);
             continue;
-        }
-        let (service, clients) = (service.clone(), clients.clone());
+        };
+        let service = service.clone();
         thread::spawn(move || {
             // A client that has disconnected needs no answer.
-            let _ = serve(stream, &*service);
-            clients.fetch_sub(1, Ordering::Relaxed);
+            let _ = serve(stream, &*service, who == Peer::Root, patience);
+            drop(place);
         });
     }
 }
 
-fn serve(stream: UnixStream, service: &dyn Service) -> io::Result<()> {
-    let root = is_root(&stream);
+fn serve(stream: UnixStream, service: &dyn Service, root: bool, patience: Duration) -> io::Result<()> {
     stream.set_write_timeout(Some(Duration::from_secs(10)))?;
     let mut out = stream.try_clone()?;
-    let mut lines = BufReader::new(stream);
+    let mut lines = BufReader::new(Patient { stream, end: Instant::now() });
     loop {
+        lines.get_mut().end = Instant::now() + patience;
         let mut line = Vec::new();
         if lines.by_ref().take(MAX_REQUEST).read_until(b'\n', &mut line)? == 0 {
             return Ok(());
@@ -112,31 +122,110 @@ fn serve(stream: UnixStream, service: &dyn Service) -> io::Result<()> {
             Ok(request) => service.answer(&request, root),
             Err(error) => Err(Refusal::new(libc::EINVAL, format!("not a request: {error}"))),
         };
-        let mut text = serde_json::to_vec(&Response::new(answer))?;
-        text.push(b'\n');
-        out.write_all(&text)?;
+        write(&mut out, answer)?;
         if line.last() != Some(&b'\n') {
             return Ok(());
         }
     }
 }
 
-/// Whether the peer runs as root or as this user.
-fn is_root(stream: &UnixStream) -> bool {
-    let mut who = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
-    let mut size = size_of_val(&who) as libc::socklen_t;
-    // SAFETY: `who` and `size` are valid for the call, and `size` is that of `who`.
-    let asked = unsafe {
-        libc::getsockopt(
-            stream.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_PEERCRED,
-            (&raw mut who).cast(),
-            &mut size,
-        )
-    };
-    // SAFETY: no arguments.
-    asked == 0 && (who.uid == 0 || who.uid == unsafe { libc::geteuid() })
+fn write(out: &mut UnixStream, answer: Result<Value, Refusal>) -> io::Result<()> {
+    let mut text = serde_json::to_vec(&Response::new(answer))?;
+    text.push(b'\n');
+    out.write_all(&text)
+}
+
+/// Says that there is no place. A client reads this also if it can no longer send its request.
+fn refuse(mut stream: UnixStream) {
+    let message = "too many connections of this user: close some of them";
+    // The answer fits into the empty buffer of the socket, so that this does not wait.
+    let _ = stream.set_nonblocking(true);
+    let _ = write(&mut stream, Err(Refusal::new(libc::EBUSY, message)));
+}
+
+/// Reads until a moment, however slowly the client sends.
+struct Patient {
+    stream: UnixStream,
+    end: Instant,
+}
+
+impl Read for Patient {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(buffer)
+    }
+}
+
+/// Who connected.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Peer {
+    /// Root, or the user of this process.
+    Root,
+    User(u32),
+}
+
+impl Peer {
+    fn of(stream: &UnixStream) -> Peer {
+        let mut who = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+        let mut size = size_of_val(&who) as libc::socklen_t;
+        // SAFETY: `who` and `size` are valid for the call, and `size` is that of `who`.
+        let asked = unsafe {
+            libc::getsockopt(
+                stream.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_PEERCRED,
+                (&raw mut who).cast(),
+                &mut size,
+            )
+        };
+        // SAFETY: no arguments.
+        match asked == 0 && (who.uid == 0 || who.uid == unsafe { libc::geteuid() }) {
+            true => Peer::Root,
+            false => Peer::User(who.uid),
+        }
+    }
+}
+
+/// The connections at this moment. Those of users leave root's places free, and those of a user leave some to the others.
+#[derive(Default)]
+struct Places(Mutex<HashMap<Peer, usize>>);
+
+impl Places {
+    fn take(self: &Arc<Self>, who: Peer) -> Option<Place> {
+        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = taken.get(&who).copied().unwrap_or(0);
+        let users =
+            || taken.iter().filter(|(who, _)| **who != Peer::Root).map(|(_, count)| count).sum::<usize>();
+        let free = match who {
+            Peer::Root => own < OF_ROOT,
+            Peer::User(_) => own < OF_A_USER && users() < OF_ALL_USERS,
+        };
+        if !free {
+            return None;
+        }
+        *taken.entry(who).or_default() += 1;
+        Some(Place { of: self.clone(), who })
+    }
+}
+
+/// The place of a connection; free again when it is dropped.
+struct Place {
+    of: Arc<Places>,
+    who: Peer,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut taken = self.of.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = taken.get_mut(&self.who) {
+            *count -= 1;
+        }
+        taken.retain(|_, count| *count > 0);
+    }
 }
 
 #[cfg(test)]
@@ -198,5 +287,83 @@ mod tests {
         let mut text = Vec::new();
         let _ = stream.read_to_end(&mut text);
         assert!(text.is_empty() || text.starts_with(b"{\"errno\":22"));
+    }
+
+    /// Connections of another user, who needs no right but to connect.
+    fn connect_as(uid: u32, path: &Path, count: usize) -> Vec<UnixStream> {
+        let path = path.to_owned();
+        let connect = move || {
+            // The call of the kernel changes this thread alone, unlike that of the C library.
+            // SAFETY: no memory is passed.
+            assert_eq!(unsafe { libc::syscall(libc::SYS_setresuid, uid, uid, uid) }, 0);
+            (0..count).map(|_| UnixStream::connect(&path).unwrap()).collect()
+        };
+        thread::spawn(connect).join().unwrap()
+    }
+
+    fn read(mut stream: &UnixStream) -> String {
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    #[test]
+    fn users_who_hold_connections_leave_places_to_others_and_to_root() {
+        // SAFETY: no arguments.
+        if unsafe { libc::geteuid() } != 0 {
+            return hearth_tests::skip("only root can connect as another user");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let path = folder.path().join("stats");
+        let _server = Server::open(&path, Arc::new(Echo)).unwrap();
+        let held = connect_as(1001, &path, OF_A_USER + 3);
+        for refused in &held[OF_A_USER..] {
+            let text = read(refused);
+            assert!(text.contains("too many connections of this user"), "{text}");
+        }
+        let ask = |mut stream: &UnixStream| {
+            stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+            stream.write_all(b"{\"req\":\"stats\"}\n").unwrap();
+            let mut line = String::new();
+            BufReader::new(stream).read_line(&mut line).unwrap();
+            line
+        };
+        let others = connect_as(1002, &path, 1);
+        assert!(ask(&others[0]).contains("\"root\":false"));
+        // Many users together leave root's places free.
+        let _many: Vec<_> = (1003..1010).map(|uid| connect_as(uid, &path, OF_A_USER)).collect();
+        assert!(ask(&UnixStream::connect(&path).unwrap()).contains("\"root\":true"));
+        assert!(ask(&held[0]).contains("\"root\":false"), "a connection that has a place keeps it");
+    }
+
+    #[test]
+    fn slow_clients_are_disconnected() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stats");
+        let _server = Server::patient(&path, Arc::new(Echo), Duration::from_millis(200)).unwrap();
+        let idle = UnixStream::connect(&path).unwrap();
+        let mut trickling = UnixStream::connect(&path).unwrap();
+        assert_eq!(read(&idle), "");
+        // Each byte comes in time, the request never.
+        let begun = Instant::now();
+        while trickling.write_all(b" ").is_ok() {
+            assert!(begun.elapsed() < Duration::from_secs(10), "still connected");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    #[test]
+    fn a_refused_client_learns_why() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stats");
+        let _server = Server::open(&path, Arc::new(Echo)).unwrap();
+        let _held: Vec<_> = (0..OF_ROOT).map(|_| UnixStream::connect(&path).unwrap()).collect();
+        let mut client = Client::connect(&path).unwrap();
+        // Until the server has closed the connection.
+        thread::sleep(Duration::from_millis(200));
+        let refused = client.ask::<Value>(&Request::new("stats", &[])).unwrap_err();
+        assert!(matches!(refused, Error::Refused { errno: libc::EBUSY, .. }), "{refused}");
     }
 }

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// A future event. Events are never removed from the queue. A cancelled one has an old generation
-/// number and is skipped.
+/// A future event. A cancelled one has an old generation number and is skipped, or dropped when there are many
+/// ([`Agenda::retain`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Due {
     /// A woken idle core calls `schedule`.
@@ -115,6 +115,16 @@ impl Agenda {
     pub fn next_time(&self) -> Option<u64> {
         let next = if self.ticks_first() { self.ticks.front() } else { self.heap.peek() };
         next.map(Entry::time)
+    }
+
+    /// Number of events but the ticks.
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Keeps these events, and all ticks.
+    pub fn retain(&mut self, keep: impl Fn(Due) -> bool) {
+        self.heap.retain(|entry| keep(entry.due));
     }
 
     pub fn pop(&mut self) -> Option<(u64, Due)> {

@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 /// Default simulated time after which a run fails.
 pub const LIMIT: Duration = Duration::from_secs(24 * 3600);
 
+/// Default number of events after which a run fails: several minutes of computing, and gigabytes of a trace.
+pub const MOST_EVENTS: u64 = 1 << 30;
+
 /// Default noise: each `Run` takes its cycles plus or minus at most this fraction, depending on the seed.
 pub const NOISE: f64 = 0.02;
 
@@ -39,6 +42,8 @@ pub struct Job<'a> {
     pub world: World,
     /// Simulated time after which the run fails. Default: [`LIMIT`].
     pub limit: Duration,
+    /// Events after which the run fails, soon. Default: [`MOST_EVENTS`].
+    pub most_events: u64,
     /// The run stops soon after it becomes true.
     pub stop: Option<&'a AtomicBool>,
 }
@@ -56,6 +61,7 @@ impl<'a> Job<'a> {
             noise: NOISE,
             world: World::default(),
             limit: LIMIT,
+            most_events: MOST_EVENTS,
             stop: None,
         }
     }
@@ -86,7 +92,7 @@ pub struct Outcome {
 ///
 /// # Errors
 /// If a parameter, affinity or thread graph is invalid, the policy violates a rule of SaaKM, all threads wait, the
-/// simulated time exceeds the limit, or `stop` becomes true.
+/// simulated time or the number of events exceeds its limit, or `stop` becomes true.
 pub fn run(job: &Job, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
     let begin = Instant::now();
     let mut header = header(job);

@@ -20,6 +20,13 @@ pub enum SimError {
     )]
     TimeLimit { limit: Duration },
 
+    #[error(
+        "the simulation made more than {most} events in {} s of simulated time; is the workload too large, or does the \
+         policy move or preempt threads without end?",
+        *time_ns as f64 / 1e9
+    )]
+    Events { most: u64, time_ns: u64 },
+
     #[error("the simulation was stopped before its end")]
     Stopped,
 

@@ -6,6 +6,7 @@ use crate::policy::PolicyArgs;
 use hearth_policy::{Assignment, Settings};
 use hearth_scx::frequency::Source;
 use hearth_scx::limits::{Limit, Slow};
+use hearth_scx::protocol::SOCKET;
 use hearth_scx::{Ended, Options, Partial, Session, Summary};
 use sd_notify::NotifyState;
 use std::path::PathBuf;
@@ -114,6 +115,12 @@ impl Args {
             "hearth: {name} is running; `hearth status` and `hearth top` show it, Ctrl-C or `hearth stop` ends it"
         );
         warn(&session, &name);
+        if session.misses_socket() {
+            eprintln!(
+                "warning: `hearth status`, `set` and `stop` cannot connect: this user may not make {SOCKET}\n  help: end the \
+                 policy with Ctrl-C or a signal, or let root make the folder and give it to this user"
+            );
+        }
         if session.misses_power_profile() {
             eprintln!("warning: this machine has no power profile, so `--power-save` has no effect");
         }

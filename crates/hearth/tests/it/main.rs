@@ -5,6 +5,7 @@ mod docs;
 mod extract;
 mod foreign;
 mod generated;
+mod kills;
 mod messages;
 mod modelcheck;
 mod new;

@@ -7,7 +7,7 @@ pub mod lexer;
 mod literal;
 mod parser;
 mod precedence;
-mod span;
+pub(crate) mod span;
 pub mod token;
 
 pub use format::{format, print};

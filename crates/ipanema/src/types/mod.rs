@@ -16,7 +16,7 @@ mod units;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use crate::diagnostic::{Diagnostic, line_and_column};
+use crate::diagnostic::Diagnostic;
 use crate::ir::{self, FunctionId, Owner, Role, StealId};
 use crate::library::{Kind, WORDS};
 use crate::resolve::{Chain, Merged};
@@ -61,8 +61,7 @@ enum Top {
 
 impl Context<'_> {
     fn place(&self, policy: usize, span: Span) -> ir::Place {
-        let text = self.sources.get(span.source).map_or("", |source| &source.text);
-        let (line, _) = line_and_column(text, span.start);
+        let (line, _) = self.sources.line_and_column(span.source, span.start);
         ir::Place { policy: self.chain[policy].name.name.clone(), line: line as u32, span }
     }
 

@@ -53,6 +53,19 @@ fn why3_accepts_the_whyml_of_all_policies() {
     accepts(&changed("nest", &[("global {\n", &format!("{schedule}\n    global {{\n"))]));
 }
 
+/// Each way through a function is a part of its term; there are 65,536 of them.
+#[test]
+fn a_function_with_too_many_ways_has_an_unknown_value() {
+    let ways: String = (1..=16).map(|n| format!("if (src.nr_ready > {n}) x = x + {n}; ")).collect();
+    let doubled = "x = x + x; ".repeat(40);
+    for body in [ways, doubled] {
+        let body = format!("int x = src.nr_ready; {body} return x > 0 && src.nr_running >= 2;");
+        let policy = changed("cfs-cwc", &[("return src.nr_ready > 0 && src.nr_running >= 2;", &*body)]);
+        let whyml = emitted(&policy).whyml;
+        assert!(whyml.len() < 1 << 20, "{} bytes", whyml.len());
+    }
+}
+
 /// An obligation names its module. If two modules had one name, the proof of the one would count for the other.
 #[test]
 fn modules_have_unique_names() {

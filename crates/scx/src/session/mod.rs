@@ -36,6 +36,7 @@ use outputs::Outputs;
 use service::Shared;
 use signal_hook::iterator::Handle;
 use slot::{Running, Slot};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -79,7 +80,11 @@ impl Session {
         let params = &session.options.params;
         let frequencies = session.outputs.begin_recording(&shared, params, driver.as_ref())?;
         // Before the policy schedules, so that a client that sees the policy can connect.
-        session.server = Some(Server::open(Path::new(SOCKET), shared.clone())?);
+        session.server = match Server::open(Path::new(SOCKET), shared.clone()) {
+            // This user may run policies, but not make the folder.
+            Err(Error::File { source, .. }) if source.kind() == ErrorKind::PermissionDenied => None,
+            server => Some(server?),
+        };
         session.outputs.start_log(&shared, &session.options)?;
         if shared.slot.change(Running::attach).unwrap_or(Ok(false))? {
             // A hot-plug since the topology was read.
@@ -139,6 +144,11 @@ impl Session {
         self.shared.policy.sees_frequencies()
             && self.options.frequency == Source::Auto
             && self.shared.frequency == Source::Unknown
+    }
+
+    /// Whether clients cannot connect, because this user may not make the socket.
+    pub fn misses_socket(&self) -> bool {
+        self.server.is_none()
     }
 
     /// Whether parameters shall follow the power profile, and this machine has none.

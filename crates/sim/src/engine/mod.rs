@@ -32,6 +32,10 @@ pub const ENERGY_INTERVAL: u64 = 100_000;
 const EMITTED: usize = 256;
 /// Events in a row at one time after which a policy is to blame.
 const STANDSTILL: u32 = 1_000_000;
+/// Pending events from which on cancelled ones are dropped, at least. Simulations of long runs stay below.
+const MANY_PENDING: usize = 1 << 16;
+/// Pending events that are not cancelled, at most, for each thread and each core.
+const PENDING_OF_ONE: usize = 8;
 
 /// What a run leaves to the next one on the same machine.
 pub struct Memory {
@@ -396,14 +400,40 @@ impl<'a> Engine<'a> {
                 }
             }
             steps += 1;
-            if steps.is_multiple_of(256) && self.is_stopped() {
-                return Err(SimError::Stopped);
+            if steps.is_multiple_of(256) {
+                self.check_limits()?;
             }
             if cfg!(debug_assertions) && steps.is_multiple_of(256) {
                 self.rt.check().map_err(|what| self.illegal(what))?;
             }
         }
         Ok(())
+    }
+
+    fn check_limits(&mut self) -> Result<(), SimError> {
+        if self.is_stopped() {
+            return Err(SimError::Stopped);
+        }
+        if self.result.events > self.job.most_events {
+            let time_ns = self.now - self.origin;
+            return Err(SimError::Events { most: self.job.most_events, time_ns });
+        }
+        let Engine { agenda, tasks, cores, .. } = self;
+        let most = PENDING_OF_ONE * (tasks.len() + cores.len());
+        if agenda.len() < MANY_PENDING.max(2 * most) {
+            return Ok(());
+        }
+        agenda.retain(|due| match due {
+            Due::RunEnd { core, generation } | Due::SpinEnd { core, generation } => {
+                cores[core as usize].generation == generation
+            }
+            Due::Timer { thread, generation } => tasks[thread as usize].timer == generation,
+            _ => true,
+        });
+        match agenda.len() <= most {
+            true => Ok(()),
+            false => Err(self.illegal(format!("more than {most} timers and requests are pending"))),
+        }
     }
 
     fn is_stopped(&self) -> bool {

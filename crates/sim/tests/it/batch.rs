@@ -82,3 +82,54 @@ fn a_policy_that_stops_time_is_to_blame() {
     let error = run(&job, &mut ()).unwrap_err().to_string();
     assert!(error.contains("policy `still`") && error.contains("no time passes"), "{error}");
 }
+
+/// Two threads that wake each other.
+fn ping_pong(rounds: u32) -> Workload {
+    let thread = |name: &str, own: u32, other: u32| {
+        format!(
+            r#"{{"name":"{name}","ops":[{{"repeat":[{rounds},[{{"wait":{own}}},{{"run":1000}},{{"post":{other}}}]]}}]}}"#
+        )
+    };
+    let threads = [thread("ping", 0, 1), thread("pong", 1, 0)].join(",");
+    let text =
+        format!(r#"{{"hearth_workload":1,"name":"ping-pong","semaphores":[1,0],"threads":[{threads}]}}"#);
+    Workload::parse(&text, "test").unwrap()
+}
+
+#[test]
+fn a_run_with_too_many_events_stops() {
+    let (workload, machine, policy, params) = (
+        // Without a limit: hours.
+        ping_pong(1_000_000_000),
+        Machine::builtin("ryzen-3400g").unwrap(),
+        Native::build(load("cfs").unwrap()).unwrap(),
+        Settings::default(),
+    );
+    let job = Job { most_events: 10_000, ..job(&workload, &machine, &policy, &params) };
+    let error = run(&job, &mut ()).map(|_| "no error").unwrap_err();
+    assert!(matches!(error, SimError::Events { most: 10_000, .. }), "{error}");
+    assert!(error.to_string().contains("more than 10000 events in 0."), "{error}");
+}
+
+/// Each wake-up arms its thread's timer again, for a time after the end of the run.
+#[test]
+fn cancelled_timers_do_not_fill_the_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rearms.ipa");
+    let again = "arm(t, 1000s); ".repeat(50);
+    let text =
+        format!("policy rearms extends cfs {{ on unblock (thread t, core waker) {{ {again} super; }} }}");
+    std::fs::write(&path, text).unwrap();
+    let (machine, policy, params) = (
+        Machine::builtin("ryzen-3400g").unwrap(),
+        Native::build(load(path.to_str().unwrap()).unwrap()).unwrap(),
+        Settings::default(),
+    );
+    let peak = |rounds| {
+        let workload = ping_pong(rounds);
+        let job = job(&workload, &machine, &policy, &params);
+        allocation_counter::measure(|| drop(run(&job, &mut ()).unwrap())).bytes_max
+    };
+    let (short, long) = (peak(2000), peak(8000));
+    assert!(long < 2 * short, "{short} bytes, then {long} bytes");
+}

@@ -1,9 +1,8 @@
 //! Folder of a trace while it is written: `NAME.partial`, renamed on commit.
 
 use super::{Error, meta, tables};
-use hearth_base::{environment, file};
+use hearth_base::file;
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
@@ -11,12 +10,23 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
 pub const EVENTS: &str = "events";
-/// Allowed entries of a trace's folder. A folder with any other entry is never removed.
-const CONTENT: [&str; 8] =
-    [meta::FILE, meta::NEW, tables::CORES, tables::THREADS, tables::KINDS, EVENTS, OPEN_SEGMENT, "tiles"];
+/// Allowed entries of a trace's folder; files also with [`NEW`]. A folder with any other entry is never removed.
+const CONTENT: [&str; 7] =
+    [meta::FILE, tables::CORES, tables::THREADS, tables::KINDS, EVENTS, OPEN_SEGMENT, "tiles"];
+/// What follows the name of a file that is being written.
+pub const NEW: &str = ".new";
 /// Name of the segment being written. It is outside `events/` because it is not yet a valid Parquet
 /// file.
 pub const OPEN_SEGMENT: &str = "segment.open";
+
+/// Who can read a trace.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// As of any new file.
+    Open,
+    /// Only its owner: this user and group, or the user of this process.
+    Private(Option<(u32, u32)>),
+}
 
 /// Folder of a trace under its temporary name. If dropped without [`Partial::commit`], it is
 /// removed unless it contains readable events.
@@ -25,24 +35,24 @@ pub struct Partial {
     partial: PathBuf,
     /// Holds the lock on the folder until it is dropped.
     lock: File,
-    private: bool,
+    access: Access,
     worth_keeping: bool,
     committed: bool,
 }
 
 impl Partial {
-    /// Creates `path.partial`, replacing what an interrupted writer left there. Only the user can read a `private` trace.
-    pub fn create(path: &Path, private: bool) -> Result<Self, Error> {
+    /// Creates `path.partial`, replacing what an interrupted writer left there.
+    pub fn create(path: &Path, access: Access) -> Result<Self, Error> {
         check_replaceable(path)?;
         let partial = partial_name(path)?;
         remove_left(&partial)?;
         remove_left(&aside_name(&partial))?;
-        let mode = if private { 0o700 } else { 0o777 };
+        let mode = if access == Access::Open { 0o777 } else { 0o700 };
         fs::DirBuilder::new().mode(mode).create(&partial).map_err(Error::io("create", &partial))?;
         let lock = lock(&partial)?;
         let events = partial.join(EVENTS);
         fs::create_dir(&events).map_err(Error::io("create", &events))?;
-        Ok(Partial { path: path.into(), partial, lock, private, worth_keeping: false, committed: false })
+        Ok(Partial { path: path.into(), partial, lock, access, worth_keeping: false, committed: false })
     }
 
     /// Current path of the folder.
@@ -72,8 +82,8 @@ impl Partial {
         if keep_old {
             check_replaceable(&old)?;
         }
-        if self.private {
-            self.make_private().map_err(Error::io("close", &self.partial))?;
+        if let Access::Private(owner) = self.access {
+            self.make_private(owner).map_err(Error::io("close", &self.partial))?;
         }
         sync_tree(&self.partial, sync)?;
         let replaces = fs::symlink_metadata(&self.path).is_ok();
@@ -92,10 +102,9 @@ impl Partial {
         remove_left(&self.partial)
     }
 
-    /// Closes the trace to others, and gives it to the user who called sudo. The folder is named by its descriptor: in a
+    /// Closes the trace to others, and gives it to its owner. The folder is named by its descriptor: in a
     /// folder of that user, another one could stand under its name by now.
-    fn make_private(&self) -> io::Result<()> {
-        let owner = environment::caller();
+    fn make_private(&self, owner: Option<(u32, u32)>) -> io::Result<()> {
         let give = |path: &Path| owner.map_or(Ok(()), |(user, group)| chown(path, Some(user), Some(group)));
         let here = PathBuf::from(format!("/proc/self/fd/{}", self.lock.as_raw_fd()));
         let mut folders = vec![here];
@@ -177,7 +186,8 @@ pub fn check_replaceable(path: &Path) -> Result<(), Error> {
 fn check_content(path: &Path) -> Result<(), Error> {
     for entry in fs::read_dir(path).map_err(Error::io("read", path))? {
         let name = entry.map_err(Error::io("read", path))?.file_name();
-        if CONTENT.iter().all(|known| OsStr::new(known) != name) {
+        let known = |name: &str| CONTENT.contains(&name.strip_suffix(NEW).unwrap_or(name));
+        if !name.to_str().is_some_and(known) {
             let why = format!("its entry {} is not part of a trace", name.display());
             return Err(Error::Exists { path: path.into(), why });
         }
@@ -240,7 +250,7 @@ mod tests {
     fn everything_is_on_the_disk_before_the_trace_has_its_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.trace");
-        let partial = Partial::create(&path, false).unwrap();
+        let partial = Partial::create(&path, Access::Open).unwrap();
         fs::write(partial.folder().join(meta::FILE), "{}").unwrap();
         fs::write(partial.folder().join(EVENTS).join("000000.parquet"), "x").unwrap();
         let mut synced = Vec::new();
@@ -265,7 +275,7 @@ mod tests {
     }
 
     fn trace(path: &Path, which: &str) -> Partial {
-        let mut partial = Partial::create(path, false).unwrap();
+        let mut partial = Partial::create(path, Access::Open).unwrap();
         partial.keep();
         let content = format!(r#"{{"format":"{}","which":"{which}"}}"#, super::super::FORMAT);
         fs::write(partial.folder().join(meta::FILE), content).unwrap();
@@ -302,8 +312,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.trace");
         let partial = partial_name(&path).unwrap();
-        for content in [&[][..], &[EVENTS], &[EVENTS, OPEN_SEGMENT], &[EVENTS, meta::NEW], &[EVENTS, "tiles"]]
-        {
+        for content in [
+            &[][..],
+            &[EVENTS],
+            &[EVENTS, OPEN_SEGMENT],
+            &[EVENTS, "trace.json.new"],
+            &[EVENTS, "cores.parquet.new"],
+            &[EVENTS, "tiles"],
+        ] {
             fs::create_dir(&partial).unwrap();
             content.iter().for_each(|name| fs::create_dir(partial.join(name)).unwrap());
             fs::create_dir(aside_name(&partial)).unwrap();
@@ -312,7 +328,7 @@ mod tests {
         }
         fs::create_dir(&partial).unwrap();
         fs::write(partial.join("diary"), "mine").unwrap();
-        assert!(Partial::create(&path, false).is_err());
+        assert!(Partial::create(&path, Access::Open).is_err());
         assert!(partial.join("diary").exists());
     }
 
@@ -320,7 +336,7 @@ mod tests {
     fn others_cannot_read_a_private_trace() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.trace");
-        let partial = Partial::create(&path, true).unwrap();
+        let partial = Partial::create(&path, Access::Private(None)).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(partial.folder()), 0o700);
         fs::write(partial.folder().join(meta::FILE), "{}").unwrap();
@@ -335,7 +351,7 @@ mod tests {
     fn a_trace_that_cannot_be_flushed_keeps_its_temporary_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.trace");
-        let mut partial = Partial::create(&path, false).unwrap();
+        let mut partial = Partial::create(&path, Access::Open).unwrap();
         partial.keep();
         let failed = partial.commit_with(false, &mut |_| Err(io::Error::other("the disk is gone")));
         assert!(failed.unwrap_err().to_string().contains("flush"));

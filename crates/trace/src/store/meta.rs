@@ -1,5 +1,6 @@
 //! `trace.json`: metadata of a trace except its tables, and the location of its events.
 
+use super::folder::NEW;
 use super::{Error, FORMAT, VERSION};
 use crate::event::{Header, Time};
 use crate::source::Source;
@@ -11,8 +12,6 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 pub const FILE: &str = "trace.json";
-/// Temporary name while `trace.json` is written.
-pub const NEW: &str = "trace.json.new";
 /// Maximum size of `trace.json`. A recording of an hour with a flush every second needs less.
 const MAX_BYTES: u64 = 256 << 20;
 const CHECKSUM: &str = ",\"checksum\":\"";
@@ -145,7 +144,7 @@ impl Meta {
 
     /// Replaces the file atomically.
     pub fn write(&self, folder: &Path) -> Result<(), Error> {
-        let (new, path) = (folder.join(NEW), folder.join(FILE));
+        let (new, path) = (folder.join(format!("{FILE}{NEW}")), folder.join(FILE));
         let mut text =
             serde_json::to_string(self).map_err(|error| Error::io("write", &path)(error.into()))?;
         text.pop();

@@ -1,5 +1,6 @@
 //! Tables of a trace: cores, threads and event kinds.
 
+use super::folder::NEW;
 use super::meta::{Checksum, Meta, Sum, read_all};
 use super::{Error, decode, parquet_file};
 use crate::event::{CoreInfo, Header, ThreadInfo};
@@ -69,7 +70,7 @@ pub fn write(folder: &Path, header: &Header, meta: &mut Meta) -> Result<(), Erro
         )));
     }
     let mut table = |name: &str, content: Vec<u8>| {
-        let new = folder.join(format!("{name}.new"));
+        let new = folder.join(format!("{name}{NEW}"));
         let write = fs::write(&new, &content).and_then(|()| fs::rename(&new, folder.join(name)));
         write.map_err(Error::io("write", &folder.join(name)))?;
         let sum = Sum { bytes: content.len() as u64, checksum: Checksum::of(&content) };

@@ -1,12 +1,13 @@
 //! Writing a trace in one pass.
 
 use super::columns::Columns;
-use super::folder::{self, Partial};
+use super::folder::{self, Access, Partial};
 use super::meta::Meta;
 use super::segment::{self, SegmentWriter};
 use super::{Error, GROUP_EVENTS, SEGMENT_EVENTS, Store, tables};
 use crate::event::{Event, Header, Sink, ThreadInfo};
 use crate::source::Source;
+use hearth_base::environment;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -47,8 +48,21 @@ impl Writer {
     /// `header` holds what is known so far: source, machine, cores, perhaps threads. If the writer
     /// is interrupted, the partial trace is read with this header.
     pub fn create(path: impl AsRef<Path>, header: &Header) -> Result<Self, Error> {
+        Writer::create_for(environment::caller(), path, header)
+    }
+
+    /// The same; the user and group `owner` get the trace if it is a recording.
+    pub fn create_for(
+        owner: Option<(u32, u32)>,
+        path: impl AsRef<Path>,
+        header: &Header,
+    ) -> Result<Self, Error> {
         let path = path.as_ref();
-        let partial = Partial::create(path, matches!(header.source, Source::Recorded(_)))?;
+        let access = match header.source {
+            Source::Recorded(_) => Access::Private(owner),
+            _ => Access::Open,
+        };
+        let partial = Partial::create(path, access)?;
         let (jobs, work) = sync_channel(AHEAD);
         let (give_back, used) = sync_channel(AHEAD + 1);
         let mut desk = Desk::new(partial, header)?;

@@ -6,9 +6,8 @@ use super::plan::Span;
 use super::source::Groups;
 use crate::event::{Event, Header};
 use crate::{Error as TraceError, Store};
-use std::fs::{self, File};
-use std::io::BufWriter;
-use std::path::Path;
+use hearth_base::file::AtomicFile;
+use std::fs;
 use std::sync::Arc;
 
 const FOLDER: &str = "tiles";
@@ -61,17 +60,8 @@ impl Index {
         let folder = store.path().join(FOLDER);
         let failed = |source| Error::Io { action: "write", source };
         fs::create_dir_all(&folder).map_err(failed)?;
-        let partial = folder.join(format!("{FILE}.{}.partial", std::process::id()));
-        let built =
-            build(store, &partial).and_then(|()| fs::rename(&partial, folder.join(FILE)).map_err(failed));
-        if built.is_err() {
-            let _ = fs::remove_file(&partial); // `built` already holds the error
-        }
-        built
+        let mut file = AtomicFile::create(&folder.join(FILE)).map_err(failed)?;
+        Index::build(store, &mut file)?;
+        file.commit().map_err(failed)
     }
-}
-
-fn build(store: &Store, path: &Path) -> Result<(), Error> {
-    let file = File::create(path).map_err(|source| Error::Io { action: "write", source })?;
-    Index::build(store, BufWriter::with_capacity(1 << 20, file))
 }

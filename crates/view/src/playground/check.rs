@@ -1,8 +1,7 @@
 //! The compiler's diagnostics, for the editor.
 
 use crate::playground::document::Document;
-use hearth_ipanema::diagnostic::line_and_column;
-use hearth_ipanema::{Diagnostic, SourceId, Span};
+use hearth_ipanema::{Diagnostic, SourceId, Sources, Span};
 use hearth_policy::{Param, Unit};
 use serde::Serialize;
 
@@ -44,33 +43,38 @@ pub fn check(document: &Document, text: &str) -> Checked {
     match document.compile(text) {
         Ok(policy) => Checked {
             policy: Some(policy.name().to_owned()),
-            diagnostics: policy.warnings().iter().map(|found| Marker::new(document, text, found)).collect(),
+            diagnostics: markers(document, text, policy.warnings(), policy.sources()),
             params: policy.params().iter().map(Bounds::new).collect(),
         },
         Err(failed) => Checked {
             policy: None,
-            diagnostics: failed.diagnostics.iter().map(|found| Marker::new(document, text, found)).collect(),
+            diagnostics: markers(document, text, &failed.diagnostics, &failed.sources),
             params: Vec::new(),
         },
     }
 }
 
+fn markers(document: &Document, text: &str, found: &[Diagnostic], sources: &Sources) -> Vec<Marker> {
+    // What is wrong in a base is shown at its name.
+    let base = std::cell::LazyCell::new(|| extends(document, text));
+    let is_own = |found: &Diagnostic| found.span.source == SourceId(0);
+    let span = |found: &Diagnostic| if is_own(found) { found.span } else { *base };
+    found.iter().map(|found| Marker::new(found, span(found), sources)).collect()
+}
+
 impl Marker {
-    fn new(document: &Document, text: &str, found: &Diagnostic) -> Marker {
-        let is_own = found.span.source == SourceId(0);
+    fn new(found: &Diagnostic, span: Span, sources: &Sources) -> Marker {
         let mut message = found.message.clone();
         for label in found.labels.iter().filter(|label| label.span == found.span) {
             message += &format!("\n{}", label.message);
         }
-        if !is_own {
+        if found.span.source != SourceId(0) {
             message = format!("in a policy that this one extends: {message}");
         }
-        // What is wrong in a base is shown at its name.
-        let span = if is_own { found.span } else { extends(document, text) };
-        let (line, column) = line_and_column(text, span.start);
+        let (line, column) = sources.line_and_column(span.source, span.start);
         Marker {
-            from: utf16(text, span.start),
-            to: utf16(text, span.end),
+            from: sources.utf16(span.source, span.start),
+            to: sources.utf16(span.source, span.end),
             line,
             column,
             severity: found.severity,

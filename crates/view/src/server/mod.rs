@@ -12,6 +12,7 @@ mod browser;
 mod cache;
 mod error;
 mod find;
+mod listen;
 mod local;
 mod look;
 mod page;
@@ -40,6 +41,7 @@ use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use listen::Limits;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
@@ -60,6 +62,7 @@ pub struct Server {
     token: String,
     pages: Router,
     acts: bool,
+    limits: Limits,
 }
 
 impl Server {
@@ -73,7 +76,7 @@ impl Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
         let port = listener.local_addr()?.port();
-        Ok(Server { listener, port, token: token()?, pages, acts: true })
+        Ok(Server { listener, port, token: token()?, pages, acts: true, limits: Limits::default() })
     }
 
     /// Replaces the random token. Whoever knows the token can read the traces.
@@ -93,7 +96,7 @@ impl Server {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             let app = router(self.pages, &self.token, Guard { port: self.port, acts: self.acts });
             tokio::select! {
-                served = axum::serve(listener, app) => served,
+                () = listen::serve(listener, app, self.limits) => Ok(()),
                 interrupted = tokio::signal::ctrl_c() => interrupted,
             }
         });

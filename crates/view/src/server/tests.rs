@@ -465,3 +465,32 @@ fn a_trace_without_files_has_no_sql() {
     assert_eq!(get("api/traces/0/sql").status, 400);
     assert_eq!(get("api/traces/1/sql?query=SELECT%201").status, 404);
 }
+
+/// Connections that never end their request's header, or never begin one.
+#[test]
+fn half_open_connections_end_and_leave_room() {
+    let viewed = Viewed::in_memory("a".into(), trace()).expect("an index");
+    let limits = Limits { connections: 8, header: std::time::Duration::from_millis(300) };
+    let server = Server::bind(vec![viewed], View::built_in(), 0).expect("a port").with_token(TOKEN);
+    let server = Server { limits, ..server };
+    let port = server.port;
+    std::thread::spawn(move || server.run());
+    let open = |text: &str| {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a connection");
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(10))).expect("set");
+        write!(stream, "{text}").expect("sent");
+        stream
+    };
+    let idle: Vec<_> = (0..16).map(|i| open(["", "GET / HTTP/1.1\r\nX: "][i % 2])).collect();
+    // Only after the first eight are closed there is room.
+    let mut own = open(&format!(
+        "GET /{TOKEN}/api/traces HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n"
+    ));
+    let mut answer = String::new();
+    own.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    for mut stream in idle {
+        let mut rest = Vec::new();
+        stream.read_to_end(&mut rest).expect("closed by the server");
+    }
+}

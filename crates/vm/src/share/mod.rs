@@ -30,7 +30,7 @@ use vmm_sys_util::event::{EventConsumer, EventFlag, EventNotifier, new_event_con
 /// Access of the guest to a share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Every request to write fails; the guest caches what it reads without limit.
+    /// Every request that changes something fails; the guest caches what it reads without limit.
     ReadOnly,
     /// Writes reach the host. The guest sees the host's changes when it opens a file.
     ReadWrite,
@@ -127,8 +127,8 @@ impl Backend {
         let reader = || Reader::from_descriptor_chain(memory, chain.clone()).map_err(io::Error::other);
         let mut writer = VirtioFsWriter::new(memory, chain.clone()).map_err(io::Error::other)?;
         let mut request = Request::read(&mut reader()?, self.guest)?;
-        if self.access == Access::ReadOnly && request.writes() {
-            let refusal = request.refusal(libc::EROFS);
+        if let Some(error) = request.refused(self.access) {
+            let refusal = request.refusal(error);
             writer.write_obj(refusal)?;
             return Ok(size_of_val(&refusal));
         }
