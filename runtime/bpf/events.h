@@ -591,7 +591,8 @@ static __always_inline bool saakm_knows_cores(void)
 s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 {
 	int64_t SAAKM_MEM *params = (int64_t SAAKM_MEM *)saakm_state_attrs(NULL);
-	u32 c, i, n = WORLD->nr_cores, nr_params = WORLD->nr_params, possible = scx_bpf_nr_cpu_ids();
+	u32 c, i, n = WORLD->nr_cores, nr_params = WORLD->nr_params,
+		  possible = scx_bpf_nr_cpu_ids();
 	struct saakm_timer *timer;
 	struct saakm_relief *relief;
 	int error;
