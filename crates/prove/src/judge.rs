@@ -119,7 +119,7 @@ mod tests {
         for (property, about, premise) in [
             (Refuted::Waiting, "ready", "tick"),
             (Refuted::Conservation, "balances", "balance"),
-            (Refuted::Livelock, "events", "preempt"),
+            (Refuted::Livelock, "events", "schedule"),
         ] {
             let violation = Violation { property, what: String::new() };
             let (all, held) = report(policy.ir(), "");

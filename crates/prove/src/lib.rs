@@ -8,6 +8,7 @@
 //! What cannot be translated is never left out: it makes the obligation not provable ([`Claim::NotModelled`]) or its
 //! value arbitrary. The test `differential` of `tests/` compares verdicts with the model checker.
 
+mod assumptions;
 mod base;
 mod code;
 mod emit;
@@ -23,6 +24,7 @@ mod why3;
 mod whyml;
 mod words;
 
+pub use assumptions::assumptions;
 pub use base::fails_too;
 pub use code::{COVERED, CodeFunction, CodeOptions, CodeReport, prove_c, prove_code, prove_runtime};
 pub use emit::{Theorems, theorems};

@@ -177,7 +177,9 @@ impl Session {
 /// The verdict on a claim that needs no prover.
 pub(crate) fn decided(claim: &Claim) -> Option<Verdict> {
     match claim {
-        Claim::Decided { by, holds: true } => Some(Verdict::Holds { prover: format!("compiler: {by}") }),
+        Claim::Decided { by, holds: true } => {
+            Some(Verdict::Holds { prover: format!("compiler, from syntax alone: {by}") })
+        }
         Claim::Follows { theorem } => Some(Verdict::Holds { prover: format!("theorem {theorem}") }),
         Claim::Decided { holds: false, .. } => Some(Verdict::NotProved { parts: Vec::new() }),
         Claim::NotModelled { construct } => Some(Verdict::NotModelled { construct: construct.clone() }),

@@ -10,7 +10,7 @@ use hearth_modelcheck::Counterexample;
 use hearth_policy::Policy;
 use hearth_prove::{
     COVERED, CodeFunction, CodeOptions, CodeReport, Id, Options, ProofCache, Property, Proved, Report,
-    Theorems, Verdict, fails_too, goals, invariants, prove_code, prove_watched, theorems,
+    Theorems, Verdict, assumptions, fails_too, goals, invariants, prove_code, prove_watched, theorems,
 };
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -55,6 +55,7 @@ struct Printed<'a> {
     check: &'a Check,
     base: Option<&'a Base>,
     counterexample: Option<&'a Counterexample>,
+    assumptions: Vec<&'static str>,
 }
 
 /// The policy that the proved one changes.
@@ -94,7 +95,14 @@ impl Args {
         let refutation = check.refutation();
         let holds = report.holds() && refutation.is_none();
         let counterexample = refutation.map(|found| &found.schedule);
-        let content = Printed { holds, report: &report, check: &check, base: base.as_ref(), counterexample };
+        let content = Printed {
+            holds,
+            report: &report,
+            check: &check,
+            base: base.as_ref(),
+            counterexample,
+            assumptions: assumptions(&report),
+        };
         let shown = output::print(self.json, &Document { schema: "hearth.prove/1", content }, || {
             let contradicted = check.contradiction().map_or(&[][..], |(_, proved)| proved);
             let refuted = refutation.map(|found| format!("\n{}", found.explain(changed.as_ref())));
@@ -102,6 +110,7 @@ impl Args {
                 + &text(&report, contradicted)
                 + &reused(options.known.used())
                 + &check.summary()
+                + &rests_on(&report)
                 + &refuted.unwrap_or_default()
                 + &advice(&self.source.policy, holds, refutation.is_some())
         })?;
@@ -157,6 +166,11 @@ fn code(report: &CodeReport) -> String {
     }
     let held = report.functions.iter().filter(|f| f.holds()).count();
     text + &format!("policy `{}`: {held} of {} functions proved\n", report.policy, report.functions.len())
+}
+
+fn rests_on(report: &Report) -> String {
+    let lines = assumptions(report).into_iter().map(|line| format!("  {line}\n"));
+    format!("\nThe verdict rests on:\n{}", lines.collect::<String>())
 }
 
 fn reused(answers: usize) -> String {

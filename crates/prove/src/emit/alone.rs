@@ -2,9 +2,9 @@
 //! cores visits all of them. The obligations about waiting are about such handlers, from any state.
 
 use super::header::declarations;
+use super::names;
 use super::program::Program;
 use super::theorems::{named, words};
-use super::names;
 use super::unit::{Scope, Unit, why_type};
 use super::watch::Watch;
 use crate::whyml::{self, Decl, Step, Why, app, assign, deref, forall, forall_by, not, old, params, printed};

@@ -4,8 +4,8 @@
 //! and `most_weight`: an axiom for the other obligations, and an obligation of each assignment.
 
 use super::Theory;
-use super::term::Terms;
 use super::names;
+use super::term::Terms;
 use super::unit::{Scope, Unit, why_type};
 use crate::obligation::{Id, Property};
 use crate::whyml::{Decl, Why, forall};
@@ -41,7 +41,11 @@ pub fn emit(unit: &Unit, theory: &mut Theory) -> Vec<Id> {
             for value in &find.values {
                 // A function and the one that it overrides have the same name.
                 let base = names::within("Bounds", &name, &function.name);
-                let same = theory.modules.iter().filter(|module| module.name.starts_with(&format!("{base}'"))).count();
+                let same = theory
+                    .modules
+                    .iter()
+                    .filter(|module| module.name.starts_with(&format!("{base}'")))
+                    .count();
                 let module = format!("{base}'{same}");
                 obligations.push(assignment(unit, theory, &name, function, &module, value));
             }

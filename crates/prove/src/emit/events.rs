@@ -58,8 +58,7 @@ pub fn handler_program(
 
 /// A handler's body as an expression: the core on which it placed its thread, if it did.
 pub fn caught(body: Why) -> Why {
-    let ends =
-        [("Placed c", "Just c"), ("Return", "Nothing"), ("Gone", "Nothing"), ("Chosen _", "Nothing")];
+    let ends = [("Placed c", "Just c"), ("Return", "Nothing"), ("Gone", "Nothing"), ("Chosen _", "Nothing")];
     let ends = ends.map(|(exception, value)| (exception.into(), Why::Text(value)));
     Why::Try(body.then("Nothing".into()).into(), ends.into())
 }

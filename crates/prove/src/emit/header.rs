@@ -1,8 +1,8 @@
 //! The module `Policy`, which all others of a policy use: parameters, attributes and sums.
 
 use super::bounds;
-use super::theorems::Declaration;
 use super::names;
+use super::theorems::Declaration;
 use super::unit::{Sum, Unit, why_type};
 use crate::whyml::{Decl, Why, app, forall, forall_by, params};
 use hearth_ipanema::ir::{Attribute, BaseType, Owner, Param, Type};

@@ -10,7 +10,7 @@ use hearth_ipanema::ir::{
 use std::collections::{HashMap, HashSet};
 
 /// Most steps of the translation of a call: each way through a body is translated by itself.
-const MOST_STEPS: u64 = 10_000;
+const MOST_STEPS: u64 = 200_000;
 /// Most parts of a term that stands for a local: each use of the local repeats it.
 const MOST_PARTS: usize = 10_000;
 

@@ -85,9 +85,9 @@ fn declarations(edges: &[Vec<usize>], ranks: &[usize]) -> Vec<Decl> {
     let pairs = edges.iter().enumerate().flat_map(|(from, all)| all.iter().map(move |to| (from, *to)));
     let causes = pairs.map(|(from, to)| is("e", from).and(is("f", to)));
     let causes = causes.reduce(Why::or).unwrap_or_else(|| "false".into());
-    let rank = (0..KINDS.len()).rev().fold(Why::from(0), |otherwise, at| {
-        conditional(is("e", at), Why::from(ranks[at] as i64), otherwise)
-    });
+    let rank = (0..KINDS.len())
+        .rev()
+        .fold(Why::from(0), |otherwise, at| conditional(is("e", at), Why::from(ranks[at] as i64), otherwise));
     let mut all = vec![Decl::Comment("The kinds of events that others cause.")];
     all.extend((0..KINDS.len()).map(|at| Decl::Define(name(at), Vec::new(), "int", (at as i64).into())));
     all.extend([
@@ -106,7 +106,12 @@ fn declarations(edges: &[Vec<usize>], ranks: &[usize]) -> Vec<Decl> {
 
 /// The length of the longest chain of events from each kind; or a chain that comes back to where it began.
 fn ranks(edges: &[Vec<usize>]) -> Result<Vec<usize>, Vec<usize>> {
-    fn visit(at: usize, edges: &[Vec<usize>], rank: &mut [Option<usize>], path: &mut Vec<usize>) -> Result<usize, Vec<usize>> {
+    fn visit(
+        at: usize,
+        edges: &[Vec<usize>],
+        rank: &mut [Option<usize>],
+        path: &mut Vec<usize>,
+    ) -> Result<usize, Vec<usize>> {
         if let Some(known) = rank[at] {
             return Ok(known);
         }
@@ -137,7 +142,8 @@ fn caused(policy: &Policy, kind: Kind) -> Vec<usize> {
         }
         _ => handler.into_iter().collect(),
     };
-    let effects = functions.iter().map(|function| Causes::by(policy, function)).fold(Caused::default(), Caused::with);
+    let effects =
+        functions.iter().map(|function| Causes::by(policy, function)).fold(Caused::default(), Caused::with);
     let leaves = handler.is_some_and(|handler| handler.leaves_core);
     let mut kinds = match kind {
         // A thread that a timer moves leaves a core, which may have no other.
@@ -265,7 +271,9 @@ impl Visitor for Causes<'_> {
 
     fn effect(&mut self, effect: &Effect) {
         match effect {
-            Effect::Preempt(core) if self.runs && self.is_new_core(core) => self.caused.preempts_current = true,
+            Effect::Preempt(core) if self.runs && self.is_new_core(core) => {
+                self.caused.preempts_current = true
+            }
             Effect::Preempt(_) => self.caused.preempts = true,
             Effect::Arm { .. } => self.caused.arms = true,
             _ => {}

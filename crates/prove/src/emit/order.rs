@@ -107,8 +107,9 @@ pub fn emit(unit: &Unit, theory: &mut Theory, id: AttributeId) -> (Vec<Id>, Opti
     let name = policy.thread[id.index()].name.clone();
     let term = names::attribute(Owner::Thread, &name);
     let charged = charged(policy, id);
-    let charged_term =
-        charged.map(|id| names::attribute(Owner::Thread, &policy.thread[id.index()].name)).unwrap_or_default();
+    let charged_term = charged
+        .map(|id| names::attribute(Owner::Thread, &policy.thread[id.index()].name))
+        .unwrap_or_default();
     let key = Key { term, charged, charged_term, homes: homes(policy), name };
     let what = format!("only the thread's own events change `{}`", key.name);
     let own = writers(policy, id).into_iter().all(|event| is_of_own_thread(policy, event, id));

@@ -98,7 +98,9 @@ fn moves() -> Vec<Decl> {
         Decl::Text("use progress.Potential"),
         Decl::Blank,
         Decl::Predicate("steal".into(), params(&STEAL), steals::falls_once()),
-        Decl::Text("predicate balance (v w: view) (moved: bool) = settled_idle w /\\ (moved \\/ conserved w)"),
+        Decl::Text(
+            "predicate balance (v w: view) (moved: bool) = settled_idle w /\\ (moved \\/ conserved w)",
+        ),
         Decl::Blank,
         Decl::Text(
             "clone closing.Moves with predicate steal = steal, predicate balance = balance,

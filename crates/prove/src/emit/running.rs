@@ -4,7 +4,7 @@ use super::Theory;
 use super::actions::OWN;
 use super::alone;
 use super::names;
-use super::unit::{Unit};
+use super::unit::Unit;
 use crate::obligation::{Claim, Id, Property};
 use crate::whyml::{self, Decl, Program, Why, app, deref, forall, params};
 use hearth_ipanema::ir::effects::{Access, Whose};
@@ -45,7 +45,8 @@ pub fn emit(unit: &Unit, theory: &mut Theory, goal: &Goal) -> Id {
 pub fn leaves(unit: &Unit, theory: &mut Theory, handler: &Function, what: &str, ensures: Why) -> Id {
     let name = "leaves";
     let (starts, requires) = (None, vec![Why::Text("nr (state !now_state (core_of own_thread)) >= 0")]);
-    let goal = Goal { event: Event::Preempt, handler, what, name, starts, requires, ensures: ensures.clone() };
+    let goal =
+        Goal { event: Event::Preempt, handler, what, name, starts, requires, ensures: ensures.clone() };
     program(unit, theory, &goal, std::slice::from_ref(&goal.ensures), ensures)
 }
 
@@ -107,7 +108,9 @@ pub fn within(unit: &Unit, parts: &[&Why]) -> Vec<Why> {
         })
     };
     let limits = [
-        Why::Text("0 <= runtime !present own_thread <= most_runtime /\\ 0 <= now_at !present <= limit <= most_time"),
+        Why::Text(
+            "0 <= runtime !present own_thread <= most_runtime /\\ 0 <= now_at !present <= limit <= most_time",
+        ),
         Why::Text("forall t. 1 <= weight_of !present t <= most_weight_of"),
     ];
     let times = are_times(Owner::Thread, "thread").chain(are_times(Owner::Core, "int"));

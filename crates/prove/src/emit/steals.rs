@@ -74,7 +74,12 @@ pub fn emit(unit: &Unit, theory: &mut Theory, steal: &Steal, all: &[&Steal]) {
     .into_iter()
     .flatten()
     .collect();
-    declarations.extend([Decl::Text(CLONE), Decl::Blank, Decl::Goal("falls", phases.falls()), Decl::Goal("others", phases.others())]);
+    declarations.extend([
+        Decl::Text(CLONE),
+        Decl::Blank,
+        Decl::Goal("falls", phases.falls()),
+        Decl::Goal("others", phases.others()),
+    ]);
     theory.module(&module, &declarations);
 
     let at = |phase: Option<FunctionId>| match phase {
@@ -283,7 +288,8 @@ pub fn measures_stay(unit: &Unit, theory: &mut Theory, event: Event, handler: &F
     let id = Id::new(event.name(), UNTOUCHED);
     let policy = unit.policy;
     let steals = handler.effects.steals.iter().map(|steal| &policy.steals[steal.index()]);
-    let measures = steals.filter_map(|steal| Phases { unit, steal }.measure().0).map(|id| policy.function(id));
+    let measures =
+        steals.filter_map(|steal| Phases { unit, steal }.measure().0).map(|id| policy.function(id));
     let is_written = |read: &Access| handler.effects.writes.iter().any(|write| read.is_same_object(*write));
     let holds = !measures.flat_map(|measure| &measure.effects.reads).any(is_written);
     theory.decided(Property::Waiting, event.name(), UNTOUCHED, &handler.at, "effects of the handler", holds);

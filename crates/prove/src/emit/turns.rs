@@ -9,7 +9,7 @@ use super::events::{PICKS, nowhere};
 use super::names;
 use super::order;
 use super::running::{self, Goal, is_restarted_by_its_own, ran_since};
-use super::unit::{Unit};
+use super::unit::Unit;
 use crate::obligation::{Id, Property};
 use crate::whyml::{Why, app, deref, old};
 use hearth_base::constants::TICK_NS;

@@ -24,14 +24,19 @@ fn hostile() -> Vec<String> {
                     function ghost goal if import in inductive invariant label lemma let match meta model module mutable not \
                     old partial predicate private pure raise raises range reads rec ref requires result return returns scope \
                     so then theory to true try type use val variant while with writes";
-    let made = ["param_", "thread_", "core_", "global_", "set_", "own_", "same_", "sum_", "add_to_", "is_in_", "bounds_"];
+    let made = [
+        "param_", "thread_", "core_", "global_", "set_", "own_", "same_", "sum_", "add_to_", "is_in_",
+        "bounds_",
+    ];
     let ends = ["", "_0", "_1", "0", "2", "_is", "_bounds", "_walk", "_"];
     words.extend(keywords.split_whitespace().map(Token::from));
-    let made = made.iter().flat_map(|a| ["gate", "of", "t", "c", "load", "vruntime"].map(|b| format!("{a}{b}")));
+    let made =
+        made.iter().flat_map(|a| ["gate", "of", "t", "c", "load", "vruntime"].map(|b| format!("{a}{b}")));
     let with_ends = made.flat_map(|a| ends.map(|b| Token::from(format!("{a}{b}").as_str())));
     words.extend(with_ends);
-    let is_word =
-        |word: &String| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && !word.contains('\'');
+    let is_word = |word: &String| {
+        word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && !word.contains('\'')
+    };
     words.into_iter().map(|token| token.word).filter(is_word).collect()
 }
 
@@ -69,12 +74,15 @@ fn tokens(text: &str) -> Vec<Token> {
         } else if c.is_ascii_alphanumeric() || c == '_' {
             let word = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
             let after = found.last().map(|token: &Token| token.word.as_str());
-            let field = after == Some(".") || after == Some(">") || (fields && rest[word.len()..].starts_with([';', '[']));
+            let field = after == Some(".")
+                || after == Some(">")
+                || (fields && rest[word.len()..].starts_with([';', '[']));
             found.push(Token { field, word: word.into() });
             word.len()
         } else {
             // The fields of a struct are declared between braces.
-            fields = (fields && c != '}') || (c == '{' && found.iter().rev().nth(1).is_some_and(|token| token.word == "struct"));
+            fields = (fields && c != '}')
+                || (c == '{' && found.iter().rev().nth(1).is_some_and(|token| token.word == "struct"));
             if !c.is_whitespace() {
                 found.push(Token::from(&rest[..c.len_utf8()]));
             }
@@ -132,7 +140,10 @@ fn difference(before: &str, after: &str, prefix: Option<&str>) -> Option<String>
         if was != b || (came != a && !a.field) {
             let before = before[at.saturating_sub(8)..at].iter().map(|token| token.word.as_str());
             let before = Vec::from_iter(before).join(" ");
-            return Some(format!("after `{before}`: `{}` became `{}` and `{}`; `{}` was `{}`", a.word, was.word, b.word, b.word, came.word));
+            return Some(format!(
+                "after `{before}`: `{}` became `{}` and `{}`; `{}` was `{}`",
+                a.word, was.word, b.word, b.word, came.word
+            ));
         }
         open += i32::from(a.word == "{") - i32::from(a.word == "}");
         let ends = match prefix {
@@ -187,7 +198,7 @@ fn renamed(policy: &Policy, seeds: u32) {
         });
         let whyml = difference(&whyml, &emitted(&renamed).whyml, None);
         let c = difference(&c, &hearth_ipanema::emit::c(&renamed), Some(&prefix));
-        for found in [whyml, c].into_iter().flatten() {
+        if let Some(found) = whyml.or(c) {
             panic!("seed {seed} of {}: {found}\n{words:?}", policy.name);
         }
     }

@@ -127,7 +127,7 @@ fn an_inverted_thread_rule_takes_nothing() {
 #[test]
 fn a_core_that_may_run_no_thread_is_not_preempted() {
     let of_another_core = ("thread? running = c.current;", "thread? running = t.core.current;");
-    broken("cfs", &[of_another_core], "enqueue", "it preempts at most");
+    broken("cfs", &[of_another_core], "events", "no preemption");
 }
 
 #[test]

@@ -1,0 +1,48 @@
+//! What a verdict rests on besides its obligations. `docs/src/proofs.md` explains each.
+
+use crate::obligation::{Claim, Property};
+use crate::report::Report;
+
+/// The assumptions and trusted parts of what a report says, one in a line.
+pub fn assumptions(report: &Report) -> Vec<&'static str> {
+    let has = |property: Property| report.of(property).next().is_some();
+    let closes = |about: &str| {
+        report.of(Property::Waiting).any(|one| {
+            one.obligation.id.about == about
+                && one.obligation.claim.module().is_some_and(|name| name.starts_with("Closing"))
+        })
+    };
+    let turns = report
+        .of(Property::Waiting)
+        .any(|one| one.obligation.claim.module().is_some_and(|name| name.starts_with("Closing'_")));
+    let syntax = report.obligations.iter().any(|one| matches!(one.obligation.claim, Claim::Decided { .. }));
+    let all = [
+        (true, "cores: any number, all online; the affinity of a thread does not change during an event"),
+        (
+            has(Property::Conservation),
+            "overload: a core has two threads that may run on the idle one; a steal holds both run queues",
+        ),
+        (
+            closes("balances"),
+            "eventual conservation: all events but `balance` have stopped, and balances do not overlap",
+        ),
+        (
+            turns,
+            "bounded waiting: no thread is forked, woken or balanced to the core meanwhile; a turn counts from 1 us",
+        ),
+        (
+            turns,
+            "numbers: times stay within 2^60 ns (proved: an event adds at most 1024 times what was run, and a second), \
+             runtimes within 2^52 ns, turns within 2^42 ns, weights within 2^20",
+        ),
+        (
+            syntax,
+            "compiler: what a handler reads, writes and calls, where the verdict says `from syntax alone`",
+        ),
+        (
+            true,
+            "trusted: Why3 and its provers, the compiler to C, sched_ext and the runtime's `step` (proofs/cores.mlw)",
+        ),
+    ];
+    all.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| text).collect()
+}
