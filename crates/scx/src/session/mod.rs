@@ -1,8 +1,8 @@
 //! A session: a policy from loading to its end, with everything that accompanies it.
 //!
 //! The thread of the [`Session`] loads, attaches and detaches the policy. While the policy is loaded, it lies in a
-//! [`slot`], because the threads of the socket ([`service`]) and of the frequency model ([`companions`]) use it, too. The
-//! slot is empty while the policy starts again after a hot-plug ([`restart`]).
+//! `slot`, because the threads of the socket (`service`) and of the frequency model (`companions`) use it, too. The
+//! slot is empty while the policy starts again after a hot-plug (`restart`).
 
 mod companions;
 mod events;
