@@ -1,6 +1,6 @@
 //! Text that crosses into another language: one function for each.
 //!
-//! All begin from one list of characters that are let through ([`is_plain`]). What is not on it becomes U+FFFD, so that
+//! All begin from one list of characters that are let through (`is_plain`). What is not on it becomes U+FFFD, so that
 //! characters nobody thought of (controls, changes of direction, invisible ones) reach no compiler, page or terminal.
 
 /// What stands for a character that is not let through.

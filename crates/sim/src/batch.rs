@@ -42,7 +42,7 @@ pub struct Job<'a> {
     pub world: World,
     /// Simulated time after which the run fails. Default: [`LIMIT`].
     pub limit: Duration,
-    /// Events after which the run fails, soon. Default: [`MOST_EVENTS`].
+    /// Events after which the run fails, soon. Default: `MOST_EVENTS`.
     pub most_events: u64,
     /// The run stops soon after it becomes true.
     pub stop: Option<&'a AtomicBool>,

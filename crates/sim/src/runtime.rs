@@ -177,7 +177,7 @@ impl<'a> Host<'a, Simulated> {
     }
 
     /// The handler that is called next places the thread. If it is to be `postponed`, the placement is only an
-    /// [`Effect::Choose`], and its core stays idle until [`Runtime::choose`].
+    /// `Effect::Choose`, and its core stays idle until `Runtime::choose`.
     pub fn begin_search(&mut self, thread: u32, postponed: bool) {
         self.runtime.searching = postponed.then_some(thread);
         let nr_cores = self.memory.nr_cores() as usize;
@@ -200,7 +200,7 @@ impl<'a> Host<'a, Simulated> {
         (near, all - near)
     }
 
-    /// The end of a search that has chosen this ready queue for the thread. Records an [`Effect::Ready`].
+    /// The end of a search that has chosen this ready queue for the thread. Records an `Effect::Ready`.
     pub fn choose(&mut self, thread: u32, core: u32, queue: u32, key: i64, reason: u32) {
         self.runtime.reserved.remove(core);
         self.runtime.ready(&mut self.memory, thread, core, queue, key, reason);
