@@ -3,7 +3,7 @@
 use hearth_ipanema::Compiled;
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Policy, Settings};
-use hearth_prove::{Options, ProofCache, Property, Report, Verdict, invariants, prove_watched, theorems};
+use hearth_prove::{Options, ProofCache, Property, Report, invariants, prove_watched, theorems};
 use hearth_sim::Native;
 use hearth_study::{Keep, Matrix, Variant};
 use hearth_workload::Workload;
@@ -147,15 +147,9 @@ fn proved(report: &Report) -> Finding {
     let mut remarks = vec![Remark { line: None, text: title.clone() }];
     let open = report.obligations.iter().filter(|proved| !proved.verdict.holds());
     remarks.extend(open.map(|proved| {
-        let verdict = match &proved.verdict {
-            Verdict::Holds { .. } => String::new(),
-            Verdict::RestsOn { missing } => format!("rests on {missing}"),
-            Verdict::NotProved { .. } => "not proved".into(),
-            Verdict::NotModelled { construct } => format!("not provable: not modelled: {construct}"),
-        };
         let obligation = &proved.obligation;
         let own = obligation.policy == report.policy && obligation.line > 0;
-        let text = format!("{}: {}: {verdict}", obligation.property.name(), obligation.id);
+        let text = format!("{}: {}: {}", obligation.property.name(), obligation.id, proved.in_words());
         Remark { line: own.then_some(obligation.line), text }
     }));
     Finding { title, remarks }

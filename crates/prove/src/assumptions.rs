@@ -32,8 +32,8 @@ pub fn assumptions(report: &Report) -> Vec<&'static str> {
         ),
         (
             turns,
-            "numbers: times stay within 2^60 ns (proved: an event adds at most 1024 times what was run, and a second), \
-             runtimes within 2^52 ns, turns within 2^42 ns, weights within 2^20",
+            "numbers: keys and the times from which they are computed stay within 2^60 ns (proved: an event adds at \
+             most 1024 times what was run and one second more), runtimes within 2^52 ns, turns within 2^42 ns, weights within 2^20",
         ),
         (
             syntax,
@@ -45,4 +45,40 @@ pub fn assumptions(report: &Report) -> Vec<&'static str> {
         ),
     ];
     all.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Proved, Verdict, invariants, theorems};
+
+    /// The first words of what a report about some properties of a policy rests on.
+    fn rests_on(policy: &str, properties: &[Property]) -> Vec<&'static str> {
+        let policy = hearth_policy::load(policy).expect("a built-in policy");
+        let all = theorems(policy.ir(), &invariants(policy.ir())).obligations;
+        let obligations =
+            all.into_iter().filter(|one| properties.contains(&one.property)).map(|obligation| {
+                let verdict = Verdict::Holds { prover: String::new() };
+                Proved { obligation, verdict, seconds: 0.0 }
+            });
+        let report = Report { policy: policy.name().into(), obligations: obligations.collect() };
+        assumptions(&report).into_iter().filter_map(|line| Some(line.split_once(':')?.0)).collect()
+    }
+
+    #[test]
+    fn a_verdict_names_what_its_properties_rest_on() {
+        let all = [
+            "cores",
+            "overload",
+            "eventual conservation",
+            "bounded waiting",
+            "numbers",
+            "compiler",
+            "trusted",
+        ];
+        assert_eq!(rests_on("cfs-cwc-flat", &Property::ALL), all);
+        let conservation = ["cores", "overload", "compiler", "trusted"];
+        assert_eq!(rests_on("cfs-cwc-flat", &[Property::Conservation]), conservation);
+        assert_eq!(rests_on("nest", &[Property::Invariants]), ["cores", "compiler", "trusted"]);
+    }
 }

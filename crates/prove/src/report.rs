@@ -1,6 +1,6 @@
 //! Verdicts.
 
-use crate::obligation::{Id, Obligation, Property};
+use crate::obligation::{Claim, Id, Obligation, Property};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -39,6 +39,19 @@ pub struct Proved {
     pub verdict: Verdict,
     /// Time that the provers took.
     pub seconds: f64,
+}
+
+impl Proved {
+    /// The verdict as people read it, with what it rests on or why it does not hold.
+    pub fn in_words(&self) -> String {
+        match (&self.verdict, &self.obligation.claim) {
+            (Verdict::Holds { prover }, _) => format!("holds ({prover})"),
+            (Verdict::RestsOn { missing }, _) => format!("rests on {missing}"),
+            (Verdict::NotProved { .. }, Claim::Decided { by, .. }) => format!("NOT PROVED (compiler: {by})"),
+            (Verdict::NotProved { .. }, _) => "NOT PROVED".into(),
+            (Verdict::NotModelled { construct }, _) => format!("NOT PROVABLE: not modelled: {construct}"),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -84,7 +97,6 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::obligation::Claim;
 
     fn proved(about: &str, holds: bool, rests_on: &[&str]) -> Proved {
         let rests_on = rests_on.iter().map(|about| Id::new(about, "x")).collect();
@@ -101,6 +113,12 @@ mod tests {
             false => Verdict::NotProved { parts: Vec::new() },
         };
         Proved { obligation, verdict, seconds: 0.0 }
+    }
+
+    #[test]
+    fn what_the_compiler_decides_says_why() {
+        let words = |holds| proved("a", holds, &[]).in_words();
+        assert_eq!([words(true), words(false)], ["holds ()", "NOT PROVED (compiler: test)"]);
     }
 
     fn held(obligations: Vec<Proved>) -> Vec<String> {

@@ -321,7 +321,7 @@ pub fn prove_file(file: &'static str, changed: &[(&str, &str)], options: &Option
     Ok(Lemmas {
         file,
         parts: parts.len(),
-        open: open.map(|(part, _)| part.place(&path, 0)).collect(),
+        open: open.map(|(part, _)| part.place(&path)).collect(),
         seconds: first.iter().chain(&second).map(|(_, seconds)| seconds).sum(),
     })
 }

@@ -1,8 +1,8 @@
 //! Runs Why3 and its provers. Why3 splits goals into parts and writes them in the provers' language; this module
 //! decides which prover tries which part, and for how long.
 //!
-//! Programs take longer to start than most parts take to prove. So Why3 splits several goals at once ([`Why3::prove_all`]), and Z3
-//! takes the parts of a goal one after the other.
+//! Programs take longer to start than most goals take to prove. So Why3 writes several goals at once ([`Why3::prove_all`]), and
+//! only those that no prover takes as a whole are split; Z3 takes the parts of a goal one after the other.
 
 use crate::error::Error;
 use crate::options::Options;
@@ -74,12 +74,11 @@ pub struct Part {
 /// A goal on its way through the provers.
 struct Task {
     parts: Vec<Part>,
+    attempts: Attempts,
     /// The first part that is not proved yet.
     at: usize,
     /// What proved the parts before.
     used: Vec<String>,
-    /// Lines before its slice in the file that Why3 has split.
-    first_line: usize,
     seconds: f64,
 }
 
@@ -112,7 +111,10 @@ impl Why3 {
         let scratch = tempfile::Builder::new().prefix("hearth-prove-").tempdir();
         let scratch = scratch.map_err(wrong(&std::env::temp_dir()))?;
         let hearth = env!("CARGO_PKG_VERSION");
-        let tools = format!("{hearth} {why3} {z3:?} {cvc4:?} {} {ATTEMPTS:?} {CVC4_LIMIT:?}", options.steps);
+        let tools = format!(
+            "{hearth} {why3} {z3:?} {cvc4:?} {} {PARTS:?} {WHOLES:?} {LAST:?} {CVC4_LIMIT:?}",
+            options.steps
+        );
         Ok(Why3 {
             folder: folder.to_owned(),
             config,
@@ -145,66 +147,64 @@ impl Why3 {
         Ok(verdicts.into_iter().flatten().collect())
     }
 
-    /// The same without the cache of goals. What Why3 cannot split together it splits one by one.
+    /// The same without the cache of goals. A prover gets each goal as a whole first: most take it so, and it has as many
+    /// parts as paths.
     fn prove_together(&self, slices: &[&Slice]) -> Result<Vec<(Verdict, f64)>, Error> {
+        let prove = |(whole, slice): (Option<Task>, &&Slice)| {
+            let Some(mut whole) = whole else {
+                return Ok((Verdict::NotProved { parts: vec![TOO_MANY.into()] }, SPLIT_SECONDS as f64));
+            };
+            self.advance(&mut whole, None)?;
+            match whole.open() {
+                None => Ok((Verdict::Holds { prover: whole.used.join(" + ") }, whole.seconds)),
+                Some(_) => self.prove_parts(&slice.goal, whole),
+            }
+        };
+        self.wholes(slices)?.into_iter().zip(slices).map(prove).collect()
+    }
+
+    /// The goals as tasks of one part; `None` for those that are too large. What Why3 cannot take together it takes one by
+    /// one.
+    fn wholes(&self, slices: &[&Slice]) -> Result<Vec<Option<Task>>, Error> {
+        let task = |(parts, slice): (Vec<Part>, &&Slice)| match parts.is_empty() {
+            true => Err(Error::NoGoal(format!("{}.{}", slice.goal.module, slice.goal.goal))),
+            false => Ok(Some(Task::new(parts, WHOLES))),
+        };
+        let alone = |slice: &&Slice| match self.split(self.first_prover()?, &[slice.goal.clone()], false) {
+            Err(Error::TooLarge) => Ok(None),
+            parts => task((parts?.concat(), slice)),
+        };
         if slices.len() < 2 || slices.iter().any(|slice| slice.is_long()) {
-            return slices.iter().map(|slice| self.prove_alone(&slice.goal)).collect();
+            return slices.iter().map(alone).collect();
         }
         let joint = Joint::new(self.scratch.path(), slices)?;
-        let mut tasks: Vec<Task> = match self.split(self.first_prover()?, &joint.goals, true, JOINT_SECONDS) {
-            Ok(parts) => parts.into_iter().map(Task::new).collect(),
-            Err(Error::TooLarge | Error::Rejected(_)) => {
-                return slices.iter().map(|slice| self.prove_alone(&slice.goal)).collect();
-            }
-            Err(error) => return Err(error),
-        };
-        for (task, first_line) in tasks.iter_mut().zip(&joint.first_lines) {
-            task.first_line = *first_line;
-            self.advance(task, None)?;
+        match self.split(self.first_prover()?, &joint.goals, false) {
+            Err(Error::TooLarge | Error::Rejected(_)) => slices.iter().map(alone).collect(),
+            parts => parts?.into_iter().zip(slices).map(task).collect(),
         }
-        self.ask_cvc4(&mut tasks, &joint.goals, true)?;
-        tasks.into_iter().zip(slices).map(|(task, slice)| self.verdict(task, &slice.goal)).collect()
     }
 
-    fn prove_alone(&self, goal: &Goal) -> Result<(Verdict, f64), Error> {
-        let parts = match self.split(self.first_prover()?, std::slice::from_ref(goal), true, SPLIT_SECONDS) {
-            Err(Error::TooLarge) => {
-                let why = "Why3 cannot take it apart: too many paths";
-                return Ok((Verdict::NotProved { parts: vec![why.into()] }, SPLIT_SECONDS as f64));
-            }
-            parts => parts?.concat(),
-        };
-        let mut task = [Task::new(parts)];
-        self.advance(&mut task[0], None)?;
-        self.ask_cvc4(&mut task, std::slice::from_ref(goal), true)?;
-        let [task] = task;
-        self.verdict(task, goal)
-    }
-
-    /// For a goal of which splitting leaves no part: Why3 simplified all of it to true. The unsplit goal goes to a
-    /// prover, so that no goal holds unseen.
-    fn prove_whole(&self, goal: &Goal) -> Result<(Verdict, f64), Error> {
+    /// The verdict on a goal that no prover took as a whole, and the time that was spent on it.
+    fn prove_parts(&self, goal: &Goal, mut whole: Task) -> Result<(Verdict, f64), Error> {
         let only = std::slice::from_ref(goal);
-        let whole = self.split(self.first_prover()?, only, false, SPLIT_SECONDS)?.concat();
-        if whole.is_empty() {
-            return Err(Error::NoGoal(format!("{}.{}", goal.module, goal.goal)));
-        }
-        let mut task = [Task::new(whole)];
-        self.advance(&mut task[0], None)?;
-        self.ask_cvc4(&mut task, only, false)?;
-        let [task] = task;
-        let verdict = match task.open() {
-            None => Verdict::Holds { prover: "why3".into() },
-            Some(part) => Verdict::NotProved { parts: vec![part.place(&goal.file, task.first_line)] },
+        let mut task = match self.split(self.first_prover()?, only, true) {
+            Err(Error::TooLarge) => {
+                whole.attempts = LAST;
+                self.advance(&mut whole, None)?;
+                let verdict = match whole.open() {
+                    Some(_) => Verdict::NotProved { parts: vec![TOO_MANY.into()] },
+                    None => Verdict::Holds { prover: whole.used.join(" + ") },
+                };
+                return Ok((verdict, whole.seconds));
+            }
+            parts => Task { seconds: whole.seconds, ..Task::new(parts?.concat(), PARTS) },
         };
-        Ok((verdict, task.seconds))
-    }
-
-    fn verdict(&self, task: Task, goal: &Goal) -> Result<(Verdict, f64), Error> {
-        let verdict = match task.open() {
-            Some(part) => Verdict::NotProved { parts: vec![part.place(&goal.file, task.first_line)] },
-            None if task.parts.is_empty() => return self.prove_whole(goal),
-            None => Verdict::Holds { prover: task.used.join(" + ") },
+        self.advance(&mut task, None)?;
+        self.ask_cvc4(&mut task, only)?;
+        let verdict = match (task.parts.as_slice(), task.open()) {
+            ([], _) => Verdict::NotProved { parts: vec!["Why3 alone calls it true".into()] },
+            (_, Some(part)) => Verdict::NotProved { parts: vec![part.place(&goal.file)] },
+            (_, None) => Verdict::Holds { prover: task.used.join(" + ") },
         };
         Ok((verdict, task.seconds))
     }
@@ -214,23 +214,13 @@ impl Why3 {
         self.z3.as_deref().or(self.cvc4.as_deref()).ok_or(Error::NoProver)
     }
 
-    /// CVC4 reads another dialect, so Why3 splits the goals again that Z3 leaves open.
-    fn ask_cvc4(&self, tasks: &mut [Task], goals: &[Goal], apart: bool) -> Result<(), Error> {
-        let (Some(cvc4), true) = (&self.cvc4, self.z3.is_some()) else { return Ok(()) };
-        let open: Vec<(&mut Task, &Goal)> =
-            tasks.iter_mut().zip(goals).filter(|(task, _)| task.open().is_some()).collect();
-        if open.is_empty() {
-            return Ok(());
+    /// CVC4 reads another dialect, so Why3 splits the goal again if Z3 leaves a part of it open.
+    fn ask_cvc4(&self, task: &mut Task, goal: &[Goal]) -> Result<(), Error> {
+        let (Some(cvc4), true, Some(_)) = (&self.cvc4, self.z3.is_some(), task.open()) else { return Ok(()) };
+        match self.split(cvc4, goal, true) {
+            Err(Error::TooLarge) => Ok(()),
+            theirs => self.advance(task, Some(&theirs?.concat())),
         }
-        let wanted: Vec<Goal> = open.iter().map(|(_, goal)| (*goal).clone()).collect();
-        let theirs = match self.split(cvc4, &wanted, apart, SPLIT_SECONDS) {
-            Err(Error::TooLarge) => return Ok(()),
-            theirs => theirs?,
-        };
-        for ((task, _), theirs) in open.into_iter().zip(&theirs) {
-            self.advance(task, Some(theirs))?;
-        }
-        Ok(())
     }
 
     /// Proves part by part, until one is not proved. `cvc4`: the parts for CVC4, of a task that stopped without them.
@@ -239,12 +229,12 @@ impl Why3 {
         let mut tried = cvc4.is_some();
         loop {
             if !tried {
-                let provers = self.first_in_a_row(&task.parts[task.at..])?;
+                let provers = self.first_in_a_row(&task.parts[task.at..], task.attempts)?;
                 provers.iter().for_each(|prover| task.is_proved_by(prover));
             }
             let Some(part) = task.open() else { break };
             let prover = match cvc4 {
-                _ if !tried && self.z3_later(part)? => Some("z3"),
+                _ if !tried && self.z3_later(part, task.attempts)? => Some("z3"),
                 Some(theirs) if self.cvc4(part, theirs)? => Some("cvc4"),
                 _ => None,
             };
@@ -263,26 +253,20 @@ impl Why3 {
             (Prover::Cvc4, Some(cvc4)) => cvc4,
             _ => self.first_prover()?,
         };
-        let (folder, files) = self.write_parts(prover, file, &[], true, SPLIT_SECONDS)?;
+        let (folder, files) = self.write_parts(prover, file, &[], true)?;
         Ok(Part::all(&folder, files))
     }
 
     /// The prover that proves a part, if any does, and the time in seconds. `cvc4`: all parts, for CVC4.
     pub fn part(&self, part: &Part, cvc4: Option<&[Part]>) -> Result<(Option<String>, f64), Error> {
-        let mut task = Task::new(vec![part.clone()]);
+        let mut task = Task::new(vec![part.clone()], PARTS);
         self.advance(&mut task, cvc4)?;
         Ok((task.used.pop(), task.seconds))
     }
 
     /// Writes the provers' input files for goals of one file: one per part, or one for each whole goal.
-    fn split(
-        &self,
-        prover: &str,
-        goals: &[Goal],
-        apart: bool,
-        seconds: u64,
-    ) -> Result<Vec<Vec<Part>>, Error> {
-        let file = &goals[0].file;
+    fn split(&self, prover: &str, goals: &[Goal], apart: bool) -> Result<Vec<Vec<Part>>, Error> {
+        let Some(Goal { file, .. }) = goals.first() else { return Ok(Vec::new()) };
         let mut selection = Vec::new();
         for goal in goals {
             selection.extend(["-T", &goal.module]);
@@ -290,7 +274,7 @@ impl Why3 {
                 selection.extend(["-G", &goal.goal]);
             }
         }
-        let (folder, files) = self.write_parts(prover, file, &selection, apart, seconds)?;
+        let (folder, files) = self.write_parts(prover, file, &selection, apart)?;
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let of = |goal: &Goal| {
             let prefix = format!("{stem}-{}-", goal.module);
@@ -312,7 +296,6 @@ impl Why3 {
         file: &Path,
         selection: &[&str],
         apart: bool,
-        seconds: u64,
     ) -> Result<(Arc<TempDir>, Vec<PathBuf>), Error> {
         let wrong = |error| Error::Write { path: self.scratch.path().to_owned(), error };
         let folder = tempfile::tempdir_in(self.scratch.path()).map_err(wrong)?;
@@ -322,7 +305,7 @@ impl Why3 {
             command.args(["-a", "split_vc"]);
         }
         command.arg("-L").arg(&self.folder).arg("-o").arg(folder.path()).arg(file).args(selection);
-        let Some(output) = bounded(command, seconds)? else { return Err(Error::TooLarge) };
+        let Some(output) = bounded(command, SPLIT_SECONDS)? else { return Err(Error::TooLarge) };
         if !output.status.success() {
             return Err(Error::Rejected(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
@@ -333,13 +316,13 @@ impl Why3 {
     }
 
     /// The provers of the first parts, up to one that the first attempt does not prove.
-    fn first_in_a_row(&self, parts: &[Part]) -> Result<Vec<String>, Error> {
+    fn first_in_a_row(&self, parts: &[Part], attempts: Attempts) -> Result<Vec<String>, Error> {
         let keys = parts.iter().map(|part| self.key(part)).collect::<Result<Vec<Key>, Error>>()?;
         let known: Vec<Option<String>> = keys.iter().map(|key| self.known.prover(*key)).collect();
         let new: Vec<&Part> =
             parts.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(part, _)| part).collect();
         let (name, mut proved) = match self.z3 {
-            Some(_) => ("z3", self.z3_in_a_row(&new)?),
+            Some(_) => ("z3", self.z3_in_a_row(&new, attempts)?),
             None => ("cvc4", self.cvc4_in_a_row(&new)?),
         };
         let mut provers = Vec::new();
@@ -358,7 +341,7 @@ impl Why3 {
     }
 
     /// How many of the parts Z3 proves, up to the first that it does not prove. It forgets each before the next.
-    fn z3_in_a_row(&self, parts: &[&Part]) -> Result<usize, Error> {
+    fn z3_in_a_row(&self, parts: &[&Part], attempts: Attempts) -> Result<usize, Error> {
         if parts.is_empty() {
             return Ok(0);
         }
@@ -370,8 +353,8 @@ impl Why3 {
         let file =
             tempfile::Builder::new().suffix(".smt2").tempfile_in(self.scratch.path()).map_err(wrong)?;
         fs::write(file.path(), text).map_err(wrong)?;
-        let (threshold, share) = ATTEMPTS[0];
-        let mut child = limited(z3(file.path(), threshold, self.steps / share), PROVER_SECONDS)?;
+        let (threshold, thirds) = attempts[0];
+        let mut child = limited(z3(file.path(), threshold, self.steps / 3 * thirds), PROVER_SECONDS)?;
         let output = child.stdout.take().map(BufReader::new);
         let lines = output.into_iter().flat_map(BufRead::lines);
         let proved = lines.take_while(|line| line.as_ref().is_ok_and(|line| line == "unsat")).count();
@@ -390,10 +373,10 @@ impl Why3 {
     }
 
     /// Whether another attempt of Z3 than the first proves the part.
-    fn z3_later(&self, part: &Part) -> Result<bool, Error> {
+    fn z3_later(&self, part: &Part, attempts: Attempts) -> Result<bool, Error> {
         if self.z3.is_some() {
-            for (threshold, share) in &ATTEMPTS[1..] {
-                if unsat(z3(&part.smt, *threshold, self.steps / share))? {
+            for (threshold, thirds) in &attempts[1..] {
+                if unsat(z3(&part.smt, *threshold, self.steps / 3 * thirds))? {
                     return Ok(true);
                 }
             }
@@ -424,9 +407,9 @@ impl Why3 {
         };
         let name = name.as_ref().ok_or(Error::NoProver)?;
         let only = std::slice::from_ref(goal);
-        let mut parts = self.split(name, only, true, SPLIT_SECONDS)?.concat();
+        let mut parts = self.split(name, only, true)?.concat();
         if parts.is_empty() {
-            parts = self.split(name, only, false, SPLIT_SECONDS)?.concat();
+            parts = self.split(name, only, false)?.concat();
         }
         if parts.is_empty() {
             return Err(Error::NoGoal(format!("{}.{}", goal.module, goal.goal)));
@@ -434,7 +417,7 @@ impl Why3 {
         for part in &parts {
             let assumptions = without_goal(&part.smt)?;
             let command = match prover {
-                Prover::Z3 => z3(&assumptions, ATTEMPTS[0].0, SOON),
+                Prover::Z3 => z3(&assumptions, PARTS[0].0, SOON),
                 Prover::Cvc4 => ask_cvc4(&assumptions, CVC4_SOON),
             };
             if !unsat(command)? {
@@ -446,8 +429,8 @@ impl Why3 {
 }
 
 impl Task {
-    fn new(parts: Vec<Part>) -> Task {
-        Task { parts, at: 0, used: Vec::new(), first_line: 0, seconds: 0.0 }
+    fn new(parts: Vec<Part>, attempts: Attempts) -> Task {
+        Task { parts, attempts, at: 0, used: Vec::new(), seconds: 0.0 }
     }
 
     /// The part that is next to prove.
@@ -467,8 +450,6 @@ impl Task {
 struct Joint {
     _file: tempfile::NamedTempFile,
     goals: Vec<Goal>,
-    /// The number of lines before each slice.
-    first_lines: Vec<usize>,
 }
 
 impl Joint {
@@ -476,24 +457,28 @@ impl Joint {
         let wrong = |error| Error::Write { path: scratch.to_owned(), error };
         let file =
             tempfile::Builder::new().prefix("joint").suffix(".mlw").tempfile_in(scratch).map_err(wrong)?;
-        let (mut text, mut goals, mut first_lines) = (String::new(), Vec::new(), Vec::new());
+        let (mut text, mut goals) = (String::new(), Vec::new());
         for (number, slice) in slices.iter().enumerate() {
-            first_lines.push(text.lines().count());
             let own: Vec<&str> = slice.text.lines().filter_map(|line| line.strip_prefix("module ")).collect();
-            let rename = |line: &str, keyword: &str| {
-                let name = line.strip_prefix(keyword).filter(|name| own.contains(name))?;
-                Some(format!("{keyword}{name}_of_{number}\n"))
+            // Why3 writes a module's name into those of its files, where it may have no quote.
+            let renamed = |name: &str| {
+                let at = own.iter().position(|own| *own == name)?;
+                Some(format!("Slice_{number}_{at}"))
+            };
+            let line_of = |line: &str, keyword: &str| {
+                Some(format!("{keyword}{}\n", renamed(line.strip_prefix(keyword)?)?))
             };
             for line in slice.text.lines() {
-                let renamed = rename(line, "module ").or_else(|| rename(line, "  use "));
-                text += &renamed.unwrap_or_else(|| format!("{line}\n"));
+                let line_of = line_of(line, "module ").or_else(|| line_of(line, "  use "));
+                text += &line_of.unwrap_or_else(|| format!("{line}\n"));
             }
             let Goal { module, goal, .. } = &slice.goal;
-            let (file, module) = (file.path().to_owned(), format!("{module}_of_{number}"));
+            let module = renamed(module).ok_or_else(|| Error::NoGoal(format!("{module}.{goal}")))?;
+            let file = file.path().to_owned();
             goals.push(Goal { file, module, goal: goal.clone() });
         }
         fs::write(file.path(), text).map_err(wrong)?;
-        Ok(Joint { _file: file, goals, first_lines })
+        Ok(Joint { _file: file, goals })
     }
 }
 
@@ -523,12 +508,11 @@ impl Part {
         Ok((ours.is_some() && ours == theirs).then_some(part))
     }
 
-    /// The part's position in a file of WhyML, for messages. `first_line`: lines that come before in what was split.
-    pub fn place(&self, file: &Path, first_line: usize) -> String {
+    /// The part's position in a file of WhyML, for messages.
+    pub fn place(&self, file: &Path) -> String {
         let text = self.text().unwrap_or_default();
         let line = text.rsplit(";; File \"").next().and_then(|rest| rest.split("line ").nth(1));
-        let line = line.and_then(|rest| rest.split(',').next()).and_then(|line| line.parse::<usize>().ok());
-        let line = line.map_or("?".into(), |line| line.saturating_sub(first_line).to_string());
+        let line = line.and_then(|rest| rest.split(',').next()).unwrap_or("?");
         let file = file.file_name().unwrap_or_default().to_string_lossy();
         format!("part {} of {}, {file}:{line}", self.nth + 1, self.of)
     }
@@ -538,18 +522,22 @@ impl Part {
 /// on the machine or its load.
 const PROVER_SECONDS: u64 = 600;
 
-/// Limit of processor time for Why3. It splits a goal within seconds, or the goal has too many paths.
-const SPLIT_SECONDS: u64 = 30;
+/// Limit of processor time for Why3. It writes or splits a goal within seconds, or the goal has too many paths.
+const SPLIT_SECONDS: u64 = 3;
 
-/// The same for several goals: each takes a tenth of a second, unless one of them has to be split alone.
-const JOINT_SECONDS: u64 = 8;
+const TOO_MANY: &str = "Why3 cannot take it apart: too many paths";
 
 /// Limit of address space in bytes. Without it, a goal with too many paths exhausts memory.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// Attempts with Z3: the threshold of eager instantiation, and the divisor of the step limit. No threshold is best for
-/// all goals. Model-based instantiation is off: it spends its time on models, which are not used.
-const ATTEMPTS: [(u32, u64); 3] = [(5, 3), (10, 3), (5, 1)];
+/// Attempts with Z3: the threshold of eager instantiation, and thirds of the step limit. No threshold is best for all
+/// goals. Model-based instantiation is off: it spends its time on models, which are not used.
+type Attempts = &'static [(u32, u64)];
+
+/// Those of a part of a goal, of a goal that may still be split, and of one that has too many paths for that.
+const PARTS: Attempts = &[(5, 1), (10, 1), (5, 3)];
+const WHOLES: Attempts = &[(5, 2), (10, 2)];
+const LAST: Attempts = &[(10, 12), (5, 12)];
 
 const CVC4_LIMIT: &[&str] = &["--rlimit=20000"];
 
@@ -673,20 +661,47 @@ mod tests {
     /// Each part of a row is proved by what it says itself.
     #[test]
     fn a_row_ends_at_what_is_not_proved() {
+        if !hearth_tests::has(&["why3", "z3"], "provers") {
+            return;
+        }
         let folder = tempfile::tempdir().expect("a folder");
-        let Ok(why3) = Why3::find(folder.path(), &Options::default()) else { return };
+        let why3 = Why3::find(folder.path(), &Options::default()).expect("provers");
         let [holds, open, wrong] = [
             "(declare-fun x () Int)\n(assert (and (< x 1) (> x 0)))\n(check-sat)",
             "(declare-fun x () Int)\n(assert (< x 1))\n(check-sat)",
             "(assert y)\n(check-sat)",
         ]
         .map(|text| part(0, 1, text));
-        let row = |parts: &[&Part]| why3.z3_in_a_row(parts).expect("z3");
+        let row = |parts: &[&Part]| why3.z3_in_a_row(parts, PARTS).expect("z3");
         assert_eq!(row(&[&holds, &holds]), 2);
         assert_eq!(row(&[&holds, &open, &holds]), 1);
         assert_eq!(row(&[&open, &holds]), 0);
         assert_eq!(row(&[&wrong, &holds]), 0);
         assert_eq!(row(&[]), 0);
+    }
+
+    /// Why3 leaves quotes out of the names of its files.
+    #[test]
+    fn goals_of_modules_with_quotes_are_taken_apart_together() {
+        if !hearth_tests::has(&["why3", "z3"], "provers") {
+            return;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let why3 = Why3::find(folder.path(), &Options::default()).expect("provers");
+        let slice = |module: &str| Slice {
+            goal: Goal { file: folder.path().join("x.mlw"), module: module.into(), goal: "two".into() },
+            text: format!(
+                "module Base\n  use int.Int\n  constant a: int\nend\n\n\
+                 module {module}\n  use Base\n  use int.Int\n  goal two: a + 1 > a /\\ a + 2 > a\nend\n"
+            ),
+        };
+        let slices = [slice("M'_one"), slice("M'_two")];
+        let joint = Joint::new(why3.scratch.path(), &slices.each_ref()).expect("a file");
+        let parts = why3.split(why3.z3.as_deref().expect("z3"), &joint.goals, true).expect("parts");
+        assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2]);
+        for (verdict, _) in why3.prove_all(&slices.each_ref()).expect("verdicts") {
+            assert!(matches!(&verdict, Verdict::Holds { prover } if prover == "z3"), "{verdict:?}");
+        }
     }
 
     #[test]

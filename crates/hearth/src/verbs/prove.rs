@@ -10,7 +10,7 @@ use hearth_modelcheck::Counterexample;
 use hearth_policy::Policy;
 use hearth_prove::{
     COVERED, CodeFunction, CodeOptions, CodeReport, Id, Options, ProofCache, Property, Proved, Report,
-    Theorems, Verdict, assumptions, fails_too, goals, invariants, prove_code, prove_watched, theorems,
+    Theorems, assumptions, fails_too, goals, invariants, prove_code, prove_watched, theorems,
 };
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -249,7 +249,7 @@ fn obligations<'r>(
         }),
         ("verdict", |(proved, contradicted)| match contradicted {
             true => "PROVED AND REFUTED".into(),
-            false => verdict(&proved.verdict),
+            false => proved.in_words(),
         }),
         ("s", |(proved, _)| format!("{:.2}", proved.seconds)),
     ];
@@ -268,13 +268,4 @@ fn text(report: &Report, contradicted: &[Id]) -> String {
     let held = report.obligations.iter().filter(holds).count();
     let all = report.obligations.len();
     text + &format!("policy `{}`: {held} of {all} obligations hold\n", report.policy)
-}
-
-fn verdict(verdict: &Verdict) -> String {
-    match verdict {
-        Verdict::Holds { prover } => format!("holds ({prover})"),
-        Verdict::RestsOn { missing } => format!("rests on {missing}"),
-        Verdict::NotProved { .. } => "NOT PROVED".into(),
-        Verdict::NotModelled { construct } => format!("NOT PROVABLE: not modelled: {construct}"),
-    }
 }

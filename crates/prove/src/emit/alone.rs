@@ -52,8 +52,9 @@ pub fn attributes(unit: &Unit) -> Vec<Assigned> {
 /// The module `Present`, which modules with such handlers use: an assignment for each attribute.
 pub fn module(attributes: &[&Assigned]) -> String {
     let same = attributes.iter().map(|attribute| attribute.same());
+    let but = attributes.iter().filter_map(|attribute| attribute.same_but());
     let assignments = attributes.iter().flat_map(|attribute| [Decl::Blank, attribute.assignment(attributes)]);
-    format!("{HEAD}\n{}end\n", printed(&same.chain(assignments).collect::<Vec<_>>()))
+    format!("{HEAD}\n{}end\n", printed(&same.chain(but).chain(assignments).collect::<Vec<_>>()))
 }
 
 /// An attribute and its assignment.
@@ -91,15 +92,21 @@ impl Assigned {
         Decl::Predicate(format!("same_{}", self.name), params(&[("a", "world"), ("b", "world")]), same)
     }
 
+    /// The predicate that two times have the same values of all but one. Of its own, since a trigger that reads a variable
+    /// of a program (`!present`) matches nothing.
+    fn same_but(&self) -> Option<Decl> {
+        let (x, ty) = self.of?;
+        let [a, b] = ["a", "b"].map(|time| self.value(time.into(), "u"));
+        let kept = Why::from("u").infix("<>", x).implies(b.clone().equals(a));
+        let of = params(&[("a", "world"), ("b", "world"), (x, ty)]);
+        Some(Decl::Predicate(format!("same_but_{}", self.name), of, forall_by(&format!("u: {ty}"), b, kept)))
+    }
+
     fn assignment(&self, all: &[&Assigned]) -> Decl {
         let [now, before] = [deref("present"), old(deref("present"))];
-        let (x, ty) = self.of.unwrap_or_default();
+        let (x, _) = self.of.unwrap_or_default();
         let mut ensures = vec![self.value(now.clone(), x).equals("value")];
-        if self.of.is_some() {
-            let [now, before] = [&now, &before].map(|time| self.value(time.clone(), "u"));
-            let kept = Why::from("u").infix("<>", x).implies(now.clone().equals(before));
-            ensures.push(forall_by(&format!("u: {ty}"), now, kept));
-        }
+        ensures.extend(self.of.map(|_| app!(format!("same_but_{}", self.name), &before, &now, x)));
         ensures.push(app!("same_clocks", &before, &now));
         let others = all.iter().filter(|other| other.name != self.name);
         ensures.extend(others.map(|other| app!(format!("same_{}", other.name), &before, &now)));

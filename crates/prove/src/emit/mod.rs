@@ -12,6 +12,7 @@ mod bounds;
 mod claims;
 mod contract;
 mod events;
+mod flow;
 mod header;
 mod inline;
 mod livelock;

@@ -5,13 +5,14 @@ use super::Theory;
 use super::actions::OWN;
 use super::alone;
 use super::events::nowhere;
+use super::flow::{self, Source};
 use super::names;
 use super::running::{
     self, Goal, MOST, RUNS, is_of_own_thread, is_restarted_by_its_own, mentions, ran_since, within, writers,
 };
 use super::unit::{Scope, Unit};
 use crate::obligation::{Claim, Id, Property};
-use crate::whyml::{Decl, Program, Why, app, deref, forall, old, params};
+use crate::whyml::{self, Decl, Program, Why, app, deref, forall, old, params};
 use hearth_ipanema::ir::visit::{Visitor, walk_block, walk_expr};
 use hearth_ipanema::ir::{AttributeId, BaseType, Event, Expr, Function, FunctionId, LocalId, Owner, Policy};
 use std::collections::BTreeSet;
@@ -26,6 +27,8 @@ struct Key {
     charged_term: String,
     /// The terms of the cores where the thread became ready last: only `enqueue` assigns to them.
     homes: Vec<String>,
+    /// The other times from which handlers compute the key.
+    sources: Vec<Source>,
 }
 
 /// A formula about a thread at two times.
@@ -94,11 +97,40 @@ impl Key {
         app!("runtime", &times.after, times.thread).infix("-", charged)
     }
 
-    /// No time grows by more than this: they stay below the limit of `proofs/waiting.mlw` for as long as that says.
-    fn grows(&self, times: &Times, ran: Why) -> Why {
+    /// The key does not grow by more than what was run allows: it stays below the limit of `proofs/waiting.mlw` for as long
+    /// as that says.
+    fn grows(&self, times: &Times, ran: &Why) -> Why {
         let [_, after] = times.both(&self.term);
-        after.infix("<=", Why::from(MOST.0).infix("+", app!("most_step", ran)))
+        after.infix("<=", step(ran))
     }
+
+    /// The events that change the times from which it is computed.
+    fn paced_by(&self, policy: &Policy) -> impl Iterator<Item = Event> {
+        self.sources.iter().flat_map(move |source| running::writers_of(policy, source.owner, source.id))
+    }
+
+    /// The same of the times from which it is computed, which must not fall too fast either. One clause for each bound:
+    /// the provers get them one by one.
+    fn sources_grow(&self, ran: &Why) -> Vec<Why> {
+        let bounds = |source: &Source| {
+            let (of, time) = match source.owner {
+                Owner::Global => (None, app!(source.term, deref("present"))),
+                Owner::Thread => (Some("x: thread"), app!(source.term, deref("present"), "x")),
+                Owner::Core => (Some("x: int"), app!(source.term, deref("present"), "x")),
+            };
+            let bounds = [Why::Prefix("-", step(ran).into()).infix("<=", &time), time.infix("<=", step(ran))];
+            bounds.map(|bound| match of {
+                Some(of) => forall(of, bound),
+                None => bound,
+            })
+        };
+        self.sources.iter().flat_map(bounds).collect()
+    }
+}
+
+/// The largest time after an event, where none was over the limit before it.
+fn step(ran: &Why) -> Why {
+    Why::from(MOST.0).infix("+", app!("most_step", ran))
 }
 
 /// Emits the obligations of a queue. Returns them, and the declarations of its last step; `None` without a charge.
@@ -110,11 +142,12 @@ pub fn emit(unit: &Unit, theory: &mut Theory, id: AttributeId) -> (Vec<Id>, Opti
     let charged_term = charged
         .map(|id| names::attribute(Owner::Thread, &policy.thread[id.index()].name))
         .unwrap_or_default();
-    let key = Key { term, charged, charged_term, homes: homes(policy), name };
+    let sources = flow::sources(policy, id);
+    let key = Key { term, charged, charged_term, homes: homes(policy), sources, name };
     let what = format!("only the thread's own events change `{}`", key.name);
     let own = writers(policy, id).into_iter().all(|event| is_of_own_thread(policy, event, id));
     theory.decided(Property::Waiting, &key.name, &what, &nowhere(unit), "effects of all handlers", own);
-    let mut rests_on = vec![Id::new(&key.name, &what)];
+    let mut rests_on = vec![Id::new(&key.name, &what), sources_are_of_runs(unit, theory, &key)];
     rests_on.extend(key.charged.map(|charged| is_restarted_by_its_own(unit, theory, charged)));
     if let Some(enqueue) = policy.handler(Event::Enqueue).map(|id| policy.function(id)) {
         rests_on.push(entered(unit, theory, enqueue, &key));
@@ -124,8 +157,77 @@ pub fn emit(unit: &Unit, theory: &mut Theory, id: AttributeId) -> (Vec<Id>, Opti
             rests_on.push(ran(unit, theory, event, handler, &key));
         }
     }
+    if let Some(handler) = policy.handler(Event::Schedule).map(|id| policy.function(id)) {
+        rests_on.extend(chosen(unit, theory, handler, &key));
+    }
+    if let Some(handler) = policy.handler(Event::Terminate).map(|id| policy.function(id)) {
+        rests_on.extend(ended(unit, theory, handler, &key));
+    }
     let closing = key.charged.map(|_| closing(policy, &key));
     (rests_on, closing)
+}
+
+/// The events that may change the times from which the key is computed. Their handlers have an obligation about it.
+const CHANGE: [Event; 7] = [
+    Event::Tick,
+    Event::Yield,
+    Event::Preempt,
+    Event::Block,
+    Event::Terminate,
+    Event::Enqueue,
+    Event::Schedule,
+];
+
+/// Decides whether only events with an obligation about it change the times from which the key is computed.
+fn sources_are_of_runs(unit: &Unit, theory: &mut Theory, key: &Key) -> Id {
+    let what = "only `enqueue`, `schedule` and the events of a running thread change the times from which it is computed";
+    let holds = key.paced_by(unit.policy).all(|event| CHANGE.contains(&event));
+    theory.decided(Property::Waiting, &key.name, what, &nowhere(unit), "effects of all handlers", holds)
+}
+
+const PACE: &str = "no time from which a key is computed grows by more than what is run";
+
+/// A thread that ends does not change the times of the key by more than what it ran allows.
+fn ended(unit: &Unit, theory: &mut Theory, handler: &Function, key: &Key) -> Option<Id> {
+    if !key.paced_by(unit.policy).any(|event| event == Event::Terminate) {
+        return None;
+    }
+    let ran = match key.charged {
+        Some(_) => key.ran(&Times::of_handler()),
+        None => Why::from(0),
+    };
+    let ensures = key.sources_grow(&ran);
+    let (event, starts, requires) = (Event::Terminate, key.charged, Vec::new());
+    let goal = Goal { event, handler, what: PACE, name: &key.name, starts, requires, ensures };
+    Some(running::emit(unit, theory, &goal))
+}
+
+/// A core that chooses a thread does not change the times of the key by more than a step.
+fn chosen(unit: &Unit, theory: &mut Theory, handler: &Function, key: &Key) -> Option<Id> {
+    if !key.paced_by(unit.policy).any(|event| event == Event::Schedule) {
+        return None;
+    }
+    let mut scope = Scope::new(handler);
+    scope.bind(LocalId(0), "core");
+    let ensures = key.sources_grow(&Why::from(0));
+    let body = alone::body(unit, &scope, &[], &ensures);
+    let mut requires = vec![Why::Text("is_core core /\\ sound !now_state")];
+    requires.extend(within(unit, &ensures.iter().chain([&body]).collect::<Vec<_>>()));
+    let ends = [("Chosen _", whyml::unit()), ("Return", whyml::unit())];
+    let body = Why::Try(body.into(), ends.map(|(exception, value)| (exception.into(), value)).into());
+    let chooses = Decl::Program(Program {
+        name: "chooses".into(),
+        params: params(&[("core", "int"), MOST]),
+        result: "unit",
+        requires,
+        ensures,
+        body: Some(body),
+        ..Default::default()
+    });
+    let module = names::named("Waiting_schedule", &key.name);
+    theory.module(&module, &[Decl::Text("use Present"), Decl::Blank, chooses]);
+    let claim = Claim::Goal { module, goal: "chooses'vc".into() };
+    Some(theory.add(Property::Waiting, "schedule", PACE, &handler.at, claim, Vec::new()))
 }
 
 const CLONE: &str = "\
@@ -222,11 +324,12 @@ fn entered(unit: &Unit, theory: &mut Theory, enqueue: &Function, key: &Key) -> I
     scope.bind(LocalId(1), "core");
     let times = Times::of_handler();
     // A key of another core is converted: it is as far from that core's times as it was from the other's.
-    let grows = key.when_at_home(&times, &"core".into(), key.grows(&times, Why::from("longest")));
-    let ensures = key.entered(&times, &"core".into()).and(grows);
-    let body = alone::body(unit, &scope, &[], std::slice::from_ref(&ensures));
+    let longest = Why::from("longest");
+    let grows = key.when_at_home(&times, &"core".into(), key.grows(&times, &longest));
+    let ensures = [vec![key.entered(&times, &"core".into()), grows], key.sources_grow(&longest)].concat();
+    let body = alone::body(unit, &scope, &[], &ensures);
     let mut requires = vec![Why::Text("is_core core /\\ sound !now_state")];
-    requires.extend(within(unit, &[&body, &ensures]));
+    requires.extend(within(unit, &ensures.iter().chain([&body]).collect::<Vec<_>>()));
     requires.push(Why::Text("0 <= longest <= most_turn"));
     requires.extend(key.charged.into_iter().flat_map(|charged| any_turn(unit, charged, &body)));
     let enters = Decl::Program(Program {
@@ -234,7 +337,7 @@ fn entered(unit: &Unit, theory: &mut Theory, enqueue: &Function, key: &Key) -> I
         params: params(&[(OWN, "thread"), ("core", "int"), MOST, ("longest", "int")]),
         result: "unit",
         requires,
-        ensures: vec![ensures],
+        ensures,
         body: Some(super::events::returning(body)),
         ..Default::default()
     });
@@ -278,7 +381,8 @@ fn ran(unit: &Unit, theory: &mut Theory, event: Event, handler: &Function, key: 
         let [charged_before, charged_now] = times.both(&key.charged_term);
         ensures = ensures.or(key_now.equals(key_before).and(charged_now.equals(charged_before)));
     }
-    let ensures = ensures.and(key.grows(&times, key.ran(&times)));
+    let ran = key.ran(&times);
+    let ensures = [vec![ensures, key.grows(&times, &ran)], key.sources_grow(&ran)].concat();
     let requires = key.at_home(&deref("present"), OWN, &app!("core_of", OWN));
     let goal = Goal { event, handler, what: &what, name: &key.name, starts: key.charged, requires, ensures };
     running::emit(unit, theory, &goal)

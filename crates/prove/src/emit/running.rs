@@ -27,17 +27,18 @@ pub struct Goal<'a> {
     /// An attribute that is at most the thread's runtime.
     pub starts: Option<AttributeId>,
     pub requires: Vec<Why>,
-    pub ensures: Why,
+    /// One clause each: the provers get them one by one.
+    pub ensures: Vec<Why>,
 }
 
 pub fn emit(unit: &Unit, theory: &mut Theory, goal: &Goal) -> Id {
-    let spec: Vec<Why> = goal.requires.iter().chain([&goal.ensures]).cloned().collect();
-    let ensures = match goal.handler.leaves_core {
-        // A thread that goes to another core is new there.
-        true => Why::Text("result = Just (core_of own_thread)").implies(goal.ensures.clone()),
-        false => goal.ensures.clone(),
+    let spec: Vec<Why> = goal.requires.iter().chain(&goal.ensures).cloned().collect();
+    // A thread that goes to another core is new there.
+    let stays = |ensures: &Why| match goal.handler.leaves_core {
+        true => Why::Text("result = Just (core_of own_thread)").implies(ensures.clone()),
+        false => ensures.clone(),
     };
-    program(unit, theory, goal, &spec, ensures)
+    program(unit, theory, goal, &spec, goal.ensures.iter().map(stays).collect())
 }
 
 /// That the handler of a preemption, alone and from any state, satisfies `ensures`, which is about its result: the core on
@@ -45,13 +46,12 @@ pub fn emit(unit: &Unit, theory: &mut Theory, goal: &Goal) -> Id {
 pub fn leaves(unit: &Unit, theory: &mut Theory, handler: &Function, what: &str, ensures: Why) -> Id {
     let name = "leaves";
     let (starts, requires) = (None, vec![Why::Text("nr (state !now_state (core_of own_thread)) >= 0")]);
-    let goal =
-        Goal { event: Event::Preempt, handler, what, name, starts, requires, ensures: ensures.clone() };
-    program(unit, theory, &goal, std::slice::from_ref(&goal.ensures), ensures)
+    let goal = Goal { event: Event::Preempt, handler, what, name, starts, requires, ensures: vec![ensures] };
+    program(unit, theory, &goal, &goal.ensures, goal.ensures.clone())
 }
 
 /// `spec`: the formulas that the body is reduced to.
-fn program(unit: &Unit, theory: &mut Theory, goal: &Goal, spec: &[Why], ensures: Why) -> Id {
+fn program(unit: &Unit, theory: &mut Theory, goal: &Goal, spec: &[Why], ensures: Vec<Why>) -> Id {
     // In all events but a tick, the core no longer counts the thread as its current one.
     let current = match goal.event {
         Event::Tick => "current (state !now_state (core_of own_thread)) = Thread own_thread",
@@ -70,7 +70,7 @@ fn program(unit: &Unit, theory: &mut Theory, goal: &Goal, spec: &[Why], ensures:
     requires.extend(goal.requires.clone());
     let spec = [&requires[..], spec].concat();
     let body = alone::body(unit, &super::events::bound(goal.handler), &[], &spec);
-    let requires = [within(unit, &[&body, &ensures]), requires].concat();
+    let requires = [within(unit, &ensures.iter().chain([&body]).collect::<Vec<_>>()), requires].concat();
     let (result, body) = match goal.handler.leaves_core {
         true => ("maybe", super::events::caught(body)),
         false => {
@@ -83,7 +83,7 @@ fn program(unit: &Unit, theory: &mut Theory, goal: &Goal, spec: &[Why], ensures:
         params: params(&[(OWN, "thread"), MOST]),
         result,
         requires,
-        ensures: vec![ensures],
+        ensures,
         body: Some(body),
         ..Default::default()
     });
@@ -96,7 +96,8 @@ fn program(unit: &Unit, theory: &mut Theory, goal: &Goal, spec: &[Why], ensures:
 /// The parameter of a program in [`within`]: a limit of all times.
 pub const MOST: (&str, &str) = ("limit", "int");
 
-/// Preconditions: the times that a program and its postcondition use are at most `limit`, and they, runtimes and weights are within the limits of `proofs/waiting.mlw`.
+/// Preconditions: the times that a program and its postcondition use are at most `limit`; they, runtimes and weights are within
+/// the limits of `proofs/waiting.mlw`.
 pub fn within(unit: &Unit, parts: &[&Why]) -> Vec<Why> {
     let are_times = |owner: Owner, of: &'static str| {
         let times = unit.policy.attributes(owner).iter().filter(|a| a.ty.base == BaseType::Time);
@@ -108,12 +109,16 @@ pub fn within(unit: &Unit, parts: &[&Why]) -> Vec<Why> {
         })
     };
     let limits = [
-        Why::Text(
-            "0 <= runtime !present own_thread <= most_runtime /\\ 0 <= now_at !present <= limit <= most_time",
-        ),
+        Why::Text("most_runtime <= limit <= most_time /\\ 0 <= now_at !present <= limit"),
+        Why::Text("forall t. 0 <= runtime !present t <= most_runtime"),
         Why::Text("forall t. 1 <= weight_of !present t <= most_weight_of"),
     ];
-    let times = are_times(Owner::Thread, "thread").chain(are_times(Owner::Core, "int"));
+    let global = unit.policy.globals.iter().filter(|a| a.ty.base == BaseType::Time);
+    let global = global.map(|a| names::attribute(Owner::Global, &a.name));
+    let global = global.filter(|name| parts.iter().any(|part| mentions(part, name)));
+    let global = global
+        .map(|name| Why::Text("- limit").infix("<=", app!(name, deref("present")).infix("<=", "limit")));
+    let times = are_times(Owner::Thread, "thread").chain(are_times(Owner::Core, "int")).chain(global);
     limits.into_iter().chain(times).collect()
 }
 
@@ -140,9 +145,7 @@ pub fn is_restarted_by_its_own(unit: &Unit, theory: &mut Theory, start: Attribut
     let id = Id::new(name, what);
     if theory.obligations.iter().all(|o| o.id != id) {
         let own = |event: Event| event == Event::Schedule || is_of_own_thread(policy, event, start);
-        let holds = policy.thread[start.index()].initial == 0
-            && writers(policy, start).into_iter().all(own)
-            && policy.functions.iter().all(|function| is_set_to_runtime(function, start));
+        let holds = writers(policy, start).into_iter().all(own) && holds_runtime(policy, start);
         theory.decided(
             Property::Waiting,
             name,
@@ -153,6 +156,12 @@ pub fn is_restarted_by_its_own(unit: &Unit, theory: &mut Theory, start: Attribut
         );
     }
     id
+}
+
+/// True if a thread's attribute is 0 or was the thread's runtime at some time.
+pub fn holds_runtime(policy: &Policy, attribute: AttributeId) -> bool {
+    policy.thread[attribute.index()].initial == 0
+        && policy.functions.iter().all(|function| is_set_to_runtime(function, attribute))
 }
 
 /// True if each assignment to a thread's attribute in a function sets it to the same thread's runtime.
@@ -182,24 +191,39 @@ fn is_set_to_runtime(function: &Function, attribute: AttributeId) -> bool {
 /// The events whose handlers assign to a thread's attribute, in their own code or in a function that they call, not by
 /// a transition. [`Event::Balance`] stands for a steal's `move`, too.
 pub fn writers(policy: &Policy, attribute: AttributeId) -> Vec<Event> {
+    writers_of(policy, Owner::Thread, attribute)
+}
+
+/// The same of an attribute of any owner.
+pub fn writers_of(policy: &Policy, owner: Owner, attribute: AttributeId) -> Vec<Event> {
     let steals = policy.steals.iter().filter(|steal| !steal.superseded);
     let phases = steals.map(|steal| (Event::Balance, policy.function(steal.move_thread)));
     let handlers = policy.handlers.iter().map(|handler| (handler.event, policy.function(handler.function)));
-    let all = handlers.chain(phases).filter(|(_, function)| writes(policy, function, attribute));
+    let all = handlers.chain(phases).filter(|(_, function)| assigns(policy, function, owner, attribute));
     all.map(|(event, _)| event).collect()
 }
 
 /// True if a function or one that it calls assigns to a thread's attribute.
 pub fn writes(policy: &Policy, function: &Function, attribute: AttributeId) -> bool {
+    assigns(policy, function, Owner::Thread, attribute)
+}
+
+fn assigns(policy: &Policy, function: &Function, owner: Owner, attribute: AttributeId) -> bool {
     struct Find<'p> {
         policy: &'p Policy,
-        attribute: AttributeId,
+        attribute: (Owner, AttributeId),
         found: bool,
     }
     impl Visitor for Find<'_> {
         fn stmt(&mut self, stmt: &Stmt) {
-            if let StmtKind::Assign { target: Target::Thread { attribute, .. }, .. } = &stmt.kind {
-                self.found |= *attribute == self.attribute;
+            if let StmtKind::Assign { target, .. } = &stmt.kind {
+                let assigned = match target {
+                    Target::Global(id) => Some((Owner::Global, *id)),
+                    Target::Thread { attribute, .. } => Some((Owner::Thread, *attribute)),
+                    Target::Core { attribute, .. } => Some((Owner::Core, *attribute)),
+                    Target::Local(_) | Target::Set(_) => None,
+                };
+                self.found |= assigned == Some(self.attribute);
             }
             walk_stmt(self, stmt);
         }
@@ -207,7 +231,7 @@ pub fn writes(policy: &Policy, function: &Function, attribute: AttributeId) -> b
             walk_block(self, &self.policy.function(function).body);
         }
     }
-    let mut find = Find { policy, attribute, found: false };
+    let mut find = Find { policy, attribute: (owner, attribute), found: false };
     walk_block(&mut find, &function.body);
     find.found
 }

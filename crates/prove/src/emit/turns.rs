@@ -159,8 +159,9 @@ fn turn(unit: &Unit, theory: &mut Theory) -> Vec<Id> {
         name: "ends",
         starts: None,
         requires: vec![Why::Text("nr_ready (state !now_state (core_of own_thread)) >= 1")],
-        ensures: app!("mem", app!("core_of", OWN), deref("preempted")),
+        ensures: Vec::new(),
     };
+    let mut ensures = app!("mem", app!("core_of", OWN), deref("preempted"));
     let mut rests_on = Vec::new();
     if let Some(Since { start, params }) = since(policy, handler) {
         let start_of = names::attribute(Owner::Thread, &policy.thread[start.index()].name);
@@ -171,9 +172,10 @@ fn turn(unit: &Unit, theory: &mut Theory) -> Vec<Id> {
         let [now, before] = [deref("present"), old(deref("present"))].map(|time| app!(start_of, time, OWN));
         let ran = app!("runtime", deref("present"), OWN).infix("-", &now);
         goal.starts = Some(start);
-        goal.ensures = goal.ensures.or(now.equals(before).and(ran.infix("<", turn)));
+        ensures = ensures.or(now.equals(before).and(ran.infix("<", turn)));
         rests_on.push(is_restarted_by_its_own(unit, theory, start));
     }
+    goal.ensures.push(ensures);
     rests_on.push(running::emit(unit, theory, &goal));
     rests_on
 }

@@ -3,8 +3,7 @@
 use crate::playground::verdict::{Verdict as Explored, Violation};
 use hearth_policy::Policy;
 use hearth_prove::{
-    Error, Options, ProofCache, Property, Report, Session, Verdict, goals, invariants, prove_watched,
-    theorems,
+    Error, Options, ProofCache, Property, Report, Session, goals, invariants, prove_watched, theorems,
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -91,12 +90,7 @@ impl Proved {
             property: one.obligation.property.name(),
             obligation: one.obligation.id.to_string(),
             line: if one.obligation.policy == report.policy { one.obligation.line } else { 0 },
-            verdict: match &one.verdict {
-                Verdict::Holds { .. } => "holds".into(),
-                Verdict::RestsOn { missing } => format!("rests on {missing}"),
-                Verdict::NotProved { .. } => "not proved".into(),
-                Verdict::NotModelled { construct } => format!("not provable: not modelled: {construct}"),
-            },
+            verdict: one.in_words(),
         });
         Proved {
             proved: report.holds() && refuted.is_none(),
@@ -111,6 +105,7 @@ impl Proved {
 mod tests {
     use super::*;
     use hearth_policy::Settings;
+    use hearth_prove::Verdict;
 
     #[test]
     fn what_is_refuted_is_not_called_proved() {
