@@ -536,8 +536,8 @@ type Attempts = &'static [(u32, u64)];
 
 /// Those of a part of a goal, of a goal that may still be split, and of one that has too many paths for that.
 const PARTS: Attempts = &[(5, 1), (10, 1), (5, 3)];
-const WHOLES: Attempts = &[(5, 2), (10, 2)];
-const LAST: Attempts = &[(10, 12), (5, 12)];
+const WHOLES: Attempts = &[(5, 2)];
+const LAST: Attempts = &[(8, 20), (10, 20)];
 
 const CVC4_LIMIT: &[&str] = &["--rlimit=20000"];
 
