@@ -170,9 +170,12 @@ impl Why3 {
             true => Err(Error::NoGoal(format!("{}.{}", slice.goal.module, slice.goal.goal))),
             false => Ok(Some(Task::new(parts, WHOLES))),
         };
-        let alone = |slice: &&Slice| match self.split(self.first_prover()?, &[slice.goal.clone()], false) {
-            Err(Error::TooLarge) => Ok(None),
-            parts => task((parts?.concat(), slice)),
+        let alone = |slice: &&Slice| {
+            let only = std::slice::from_ref(&slice.goal);
+            match self.split(self.first_prover()?, only, false) {
+                Err(Error::TooLarge) => Ok(None),
+                parts => task((parts?.concat(), slice)),
+            }
         };
         if slices.len() < 2 || slices.iter().any(|slice| slice.is_long()) {
             return slices.iter().map(alone).collect();
