@@ -80,6 +80,8 @@ struct Entry {
     guest: String,
     #[serde(default)]
     counts: bool,
+    #[serde(default)]
+    costs: bool,
 }
 
 #[derive(Deserialize)]
@@ -135,6 +137,8 @@ pub struct Case {
     pub guest: String,
     /// The loader's counts are compared with `verifier.toml`.
     pub counts: bool,
+    /// What it measured is compared with `cost.toml`.
+    pub costs: bool,
 }
 
 impl Case {
@@ -199,6 +203,7 @@ fn expand(entry: &Entry) -> Vec<Case> {
                 arm64: entry.arm64,
                 guest: entry.guest.clone(),
                 counts: entry.counts,
+                costs: entry.costs,
             });
         }
     }

@@ -27,7 +27,7 @@ fn stored() -> Counts {
 }
 
 /// The first line of `clang --version`, for the clang that made the objects.
-fn clang() -> String {
+pub fn clang() -> String {
     let clang = Command::new(hearth_tests::root().join("scripts/clang")).output().expect("scripts/clang");
     let clang = String::from_utf8_lossy(&clang.stdout).trim().to_owned();
     let version = Command::new(clang).arg("--version").output().expect("the clang that made the objects");

@@ -5,6 +5,7 @@
 //! `HEARTH_TEST_ALL=1` runs all cases, else the short ones. `HEARTH_VM_ARCH=arm64` emulates that architecture.
 
 mod cases;
+mod costs;
 mod counts;
 mod guest;
 
@@ -187,11 +188,12 @@ fn check(tools: &Tools, case: &Case, folder: &Path, how: Ended) -> Verdict {
         },
         None => Ok(()),
     });
-    let counted = || {
+    let compared = || {
         let release = std::fs::read_to_string(folder.with_file_name("release")).unwrap_or_default();
-        counts::compare(release.trim(), folder)
+        let counts = if case.counts { counts::compare(release.trim(), folder) } else { Ok(()) };
+        counts.and_then(|()| if case.costs { costs::compare(release.trim(), folder) } else { Ok(()) })
     };
-    Verdict::of(checked.and_then(|()| if case.counts { counted() } else { Ok(()) }), time)
+    Verdict::of(checked.and_then(|()| compared()), time)
 }
 
 fn output(folder: &Path) -> String {

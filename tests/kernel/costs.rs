@@ -1,0 +1,86 @@
+//! What a cycle of a load takes under a policy, compared with `cost.toml`.
+
+use crate::counts::clang;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// By how many percent a cost may differ from the stored one: what else a guest does is not the same in two runs. Ticks
+/// find more or fewer threads that wait, and forks more or fewer cores that sleep.
+const MAY_DIFFER: [(&str, f64); 4] = [("idle", 2.0), ("busy", 2.0), ("fork", 8.0), ("tick", 10.0)];
+
+/// Instructions of a cycle, by load.
+type Loads = BTreeMap<String, u64>;
+
+/// Those of the objects that one compiler made, by kernel and policy.
+#[derive(Serialize, Deserialize, Default)]
+struct Costs {
+    clang: String,
+    kernels: BTreeMap<String, BTreeMap<String, Loads>>,
+}
+
+fn file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("kernel/cost.toml")
+}
+
+fn stored() -> Costs {
+    toml::from_str(&std::fs::read_to_string(file()).expect("the stored costs")).expect("costs")
+}
+
+/// Compares the costs that a case left in `folder`: `POLICY.cost`, with lines `LOAD INSTRUCTIONS`. A policy may not take
+/// more than is stored, nor less, since the table would hide the next change. `BLESS=1` stores them.
+pub fn compare(kernel: &str, folder: &Path) -> Result<(), String> {
+    let entries = std::fs::read_dir(folder).expect("the folder of the case");
+    let mut files = entries.map(|entry| entry.expect("a file").path());
+    let file = files.find(|path| path.extension().is_some_and(|end| end == "cost"));
+    let Some(file) = file else { return Err("the case left no costs".into()) };
+    let policy = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let text = std::fs::read_to_string(&file).expect("costs");
+    let load = |line: &str| {
+        let (load, cost) = line.split_once(' ')?;
+        Some((load.to_owned(), cost.parse().ok()?))
+    };
+    let costs: Option<Loads> = text.lines().map(load).collect();
+    match costs.filter(|costs| !costs.is_empty()) {
+        Some(costs) => compare_loads(kernel, policy, costs),
+        None => Err(format!("{policy}: these are no costs: {text}")),
+    }
+}
+
+fn compare_loads(kernel: &str, policy: &str, costs: Loads) -> Result<(), String> {
+    let (mut stored, clang) = (stored(), clang());
+    if std::env::var_os("BLESS").is_some() {
+        if stored.clang != clang {
+            stored = Costs { clang, ..Costs::default() };
+        }
+        stored.kernels.entry(kernel.into()).or_default().entry(policy.into()).or_default().extend(costs);
+        std::fs::write(self::file(), toml::to_string(&stored).expect("TOML")).expect("cost.toml");
+        return Ok(());
+    }
+    let before = stored.kernels.get(kernel).and_then(|policies| policies.get(policy));
+    let wrong: Vec<String> = costs
+        .iter()
+        .filter_map(|(load, cost)| {
+            let Some(stored) = before.and_then(|loads| loads.get(load)) else {
+                return Some(format!(
+                    "{policy}, {load}: {cost} instructions, and none are stored for Linux {kernel}"
+                ));
+            };
+            let changed = 100.0 * (*cost as f64 / *stored as f64 - 1.0);
+            let may = MAY_DIFFER.iter().find(|(of, _)| of == load).map_or(0.0, |(_, percent)| *percent);
+            (changed.abs() > may).then(|| {
+                format!(
+                    "{policy}, {load}: {cost} instructions, not {stored} ({changed:+.1}%; {may}% are allowed)"
+                )
+            })
+        })
+        .collect();
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let how = "If this is intended, run BLESS=1 HEARTH_TEST_ALL=1 scripts/kernels 'costs what it did' and review the changes \
+               of cost.toml";
+    let other =
+        (stored.clang != clang).then(|| format!("The stored costs are of {}, not of {clang}.", stored.clang));
+    Err(wrong.into_iter().chain(other).chain([how.into()]).collect::<Vec<_>>().join("\n"))
+}
