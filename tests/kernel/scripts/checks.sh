@@ -31,6 +31,8 @@ until_is() {
 		sleep 0.2
 	done
 }
+# soon COMMAND...: the command succeeds within ten seconds.
+soon() { n=0; until "$@"; do n=$((n + 1)); [ $n -lt 50 ] || return 1; sleep 0.2; done; }
 # started_again N: the policy has started again N times, after hot-plugs.
 started_again() { n=0; until says "\"restarts\": $1," "$H" status --json; do n=$((n + 1)); [ $n -lt 300 ] || return 1; sleep 0.2; done; }
 # runs_programs N: N times, two programs run.
