@@ -4,16 +4,24 @@
 //! Programs take longer to start than most goals take to prove. So Why3 writes several goals at once ([`Why3::prove_all`]), and
 //! only those that no prover takes as a whole are split; Z3 takes the parts of a goal one after the other.
 
+mod joint;
+mod prover;
+
 use crate::error::Error;
 use crate::options::Options;
 use crate::proof_cache::{Key, ProofCache, key};
 use crate::report::Verdict;
 use crate::theory;
+use joint::Joint;
+pub use prover::version;
+use prover::{
+    Attempts, CVC4_LIMIT, CVC4_SOON, LAST, PARTS, PROVER_SECONDS, SOON, WHOLES, ask_cvc4, bounded, limited,
+    unsat, z3,
+};
 use std::fs;
-use std::io::{self, BufRead, BufReader};
-use std::os::unix::process::ExitStatusExt;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 use tempfile::TempDir;
@@ -256,7 +264,7 @@ impl Why3 {
             (Prover::Cvc4, Some(cvc4)) => cvc4,
             _ => self.first_prover()?,
         };
-        let (folder, files) = self.write_parts(prover, file, &[], true)?;
+        let (folder, files) = self.write_parts(prover, file, &[], true, THEORY_SECONDS)?;
         Ok(Part::all(&folder, files))
     }
 
@@ -277,7 +285,7 @@ impl Why3 {
                 selection.extend(["-G", &goal.goal]);
             }
         }
-        let (folder, files) = self.write_parts(prover, file, &selection, apart)?;
+        let (folder, files) = self.write_parts(prover, file, &selection, apart, SPLIT_SECONDS)?;
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let of = |goal: &Goal| {
             let prefix = format!("{stem}-{}-", goal.module);
@@ -299,6 +307,7 @@ impl Why3 {
         file: &Path,
         selection: &[&str],
         apart: bool,
+        seconds: u64,
     ) -> Result<(Arc<TempDir>, Vec<PathBuf>), Error> {
         let wrong = |error| Error::Write { path: self.scratch.path().to_owned(), error };
         let folder = tempfile::tempdir_in(self.scratch.path()).map_err(wrong)?;
@@ -308,7 +317,7 @@ impl Why3 {
             command.args(["-a", "split_vc"]);
         }
         command.arg("-L").arg(&self.folder).arg("-o").arg(folder.path()).arg(file).args(selection);
-        let Some(output) = bounded(command, SPLIT_SECONDS)? else { return Err(Error::TooLarge) };
+        let Some(output) = bounded(command, seconds)? else { return Err(Error::TooLarge) };
         if !output.status.success() {
             return Err(Error::Rejected(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
@@ -449,42 +458,6 @@ impl Task {
     }
 }
 
-/// Several slices as one file. Each has its own `Policy`, since they declare different things.
-struct Joint {
-    _file: tempfile::NamedTempFile,
-    goals: Vec<Goal>,
-}
-
-impl Joint {
-    fn new(scratch: &Path, slices: &[&Slice]) -> Result<Joint, Error> {
-        let wrong = |error| Error::Write { path: scratch.to_owned(), error };
-        let file =
-            tempfile::Builder::new().prefix("joint").suffix(".mlw").tempfile_in(scratch).map_err(wrong)?;
-        let (mut text, mut goals) = (String::new(), Vec::new());
-        for (number, slice) in slices.iter().enumerate() {
-            let own: Vec<&str> = slice.text.lines().filter_map(|line| line.strip_prefix("module ")).collect();
-            // Why3 writes a module's name into those of its files, where it may have no quote.
-            let renamed = |name: &str| {
-                let at = own.iter().position(|own| *own == name)?;
-                Some(format!("Slice_{number}_{at}"))
-            };
-            let line_of = |line: &str, keyword: &str| {
-                Some(format!("{keyword}{}\n", renamed(line.strip_prefix(keyword)?)?))
-            };
-            for line in slice.text.lines() {
-                let line_of = line_of(line, "module ").or_else(|| line_of(line, "  use "));
-                text += &line_of.unwrap_or_else(|| format!("{line}\n"));
-            }
-            let Goal { module, goal, .. } = &slice.goal;
-            let module = renamed(module).ok_or_else(|| Error::NoGoal(format!("{module}.{goal}")))?;
-            let file = file.path().to_owned();
-            goals.push(Goal { file, module, goal: goal.clone() });
-        }
-        fs::write(file.path(), text).map_err(wrong)?;
-        Ok(Joint { _file: file, goals })
-    }
-}
-
 impl Part {
     /// The parts of a goal, as files in the order of Why3.
     fn all(folder: &Arc<TempDir>, files: Vec<PathBuf>) -> Vec<Part> {
@@ -521,46 +494,13 @@ impl Part {
     }
 }
 
-/// Limit of processor time for a prover. It is a backstop: provers are bounded by steps, so that verdicts do not depend
-/// on the machine or its load.
-const PROVER_SECONDS: u64 = 600;
-
 /// Limit of processor time for Why3. It writes or splits a goal within seconds, or the goal has too many paths.
 const SPLIT_SECONDS: u64 = 3;
 
+/// The same for all goals of a file of the theory.
+const THEORY_SECONDS: u64 = 60;
+
 const TOO_MANY: &str = "Why3 cannot take it apart: too many paths";
-
-/// Limit of address space in bytes. Without it, a goal with too many paths exhausts memory.
-const MOST_BYTES: u64 = 4 << 30;
-
-/// Attempts with Z3: the threshold of eager instantiation, and thirds of the step limit. No threshold is best for all
-/// goals. Model-based instantiation is off: it spends its time on models, which are not used.
-type Attempts = &'static [(u32, u64)];
-
-/// Those of a part of a goal, of a goal that may still be split, and of one that has too many paths for that.
-const PARTS: Attempts = &[(5, 1), (10, 1), (5, 3)];
-const WHOLES: Attempts = &[(5, 2)];
-const LAST: Attempts = &[(8, 20), (10, 20)];
-
-const CVC4_LIMIT: &[&str] = &["--rlimit=20000"];
-
-/// Step limits of the search for a contradiction between assumptions.
-const SOON: u64 = 200_000;
-const CVC4_SOON: &[&str] = &["--full-saturate-quant", "--rlimit=50000"];
-
-fn z3(smt: &Path, threshold: u32, steps: u64) -> Command {
-    let mut command = Command::new("z3");
-    command.args(["-smt2", "smt.mbqi=false", "smt.random_seed=42", "sat.random_seed=42"]);
-    command.arg("nlsat.randomize=false").arg(format!("smt.qi.eager_threshold={threshold}"));
-    command.arg(format!("rlimit={steps}")).arg(smt);
-    command
-}
-
-fn ask_cvc4(smt: &Path, limits: &[&str]) -> Command {
-    let mut command = Command::new("cvc4");
-    command.arg("--lang=smt2").args(limits).arg(smt);
-    command
-}
 
 /// A prover's input without the goal.
 fn without_goal(smt: &Path) -> Result<PathBuf, Error> {
@@ -572,67 +512,15 @@ fn without_goal(smt: &Path) -> Result<PathBuf, Error> {
     Ok(file)
 }
 
-fn unsat(command: Command) -> Result<bool, Error> {
-    let output = bounded(command, PROVER_SECONDS)?;
-    Ok(output.is_some_and(|output| output.stdout.starts_with(b"unsat")))
-}
-
 /// Sort key: name and trailing number. Why3 gives the first file no number.
 fn numbered(name: &str) -> (String, u32) {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     (stem.to_owned(), name[stem.len()..].parse().unwrap_or(0))
 }
 
-/// The output of a command; `None` if it exceeds the limit of processor time or of memory ([`MOST_BYTES`]).
-fn bounded(command: Command, seconds: u64) -> Result<Option<Output>, Error> {
-    let output = limited(command, seconds)?.wait_with_output().map_err(Error::NoWhy3)?;
-    let stopped = matches!(output.status.signal(), Some(libc::SIGXCPU | libc::SIGKILL | libc::SIGABRT));
-    // OCaml reports memory exhaustion on stderr.
-    let full =
-        || String::from_utf8_lossy(&output.stderr).to_lowercase().replace('_', " ").contains("out of memory");
-    Ok((!stopped && (output.status.success() || !full())).then_some(output))
-}
-
-/// Starts a command with limits of processor time and of memory. They are set from outside, because a closure between fork
-/// and exec would make the start copy this process.
-fn limited(mut command: Command, seconds: u64) -> Result<Child, Error> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(Error::NoWhy3)?;
-    for (what, most) in [(libc::RLIMIT_CPU, seconds), (libc::RLIMIT_AS, MOST_BYTES)] {
-        let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
-        // SAFETY: a valid structure; the child is not waited for yet, so its number is its own.
-        let set =
-            unsafe { libc::prlimit(child.id() as libc::pid_t, what, &raw const limit, std::ptr::null_mut()) };
-        if set != 0 {
-            let error = io::Error::last_os_error();
-            child.kill().and_then(|()| child.wait()).map_err(Error::NoWhy3)?;
-            return Err(Error::NoWhy3(error));
-        }
-    }
-    Ok(child)
-}
-
-/// The version that a program prints.
-pub fn version(program: &str, before: &str) -> io::Result<String> {
-    let output = Command::new(program).arg("--version").output()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let version = text.split(before).nth(1).and_then(|rest| rest.split_whitespace().next());
-    version.map(str::to_owned).ok_or_else(|| io::Error::other(format!("{program} does not say its version")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_does_not_end_is_stopped() {
-        let mut command = Command::new("sh");
-        command.args(["-c", "kill -s XCPU $$"]);
-        assert!(bounded(command, 5).expect("a shell").is_none());
-        let mut command = Command::new("sh");
-        command.args(["-c", "while :; do :; done"]);
-        assert!(bounded(command, 1).expect("a shell").is_none());
-    }
 
     fn part(nth: usize, of: usize, text: &str) -> Part {
         let folder = Arc::new(tempfile::tempdir().expect("a folder"));
