@@ -8,7 +8,7 @@ use crate::model::Product;
 use hearth_modelcheck::{Rounds, Scenario, ScenarioError, check, standard_scenarios};
 use hearth_policy::Policy;
 use hearth_prove::{
-    Obligation, Options, Property, Report, Theorems, closure, invariants, prove_family, theorems,
+    Conclusion, Obligation, Options, Property, Report, Theorems, closure, invariants, prove_family, theorems,
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -59,15 +59,11 @@ impl Claim {
 
     /// True for the obligations of which the claim consists; those on which they rest come in addition.
     fn is_about(self, obligation: &Obligation) -> bool {
-        let follows = |theorems: &[&str]| match &obligation.claim {
-            hearth_prove::Claim::Follows { theorem } => theorems.iter().any(|t| theorem.starts_with(t)),
-            _ => false,
-        };
         match self {
             Claim::Conserves => obligation.property == Property::Conservation,
-            Claim::Recovers => follows(&["Rounds.", "Moves."]),
-            Claim::Waits => follows(&["Turns."]),
-            Claim::Progresses => follows(&["Ranks."]),
+            Claim::Recovers => obligation.concludes() == Some(Conclusion::Recovery),
+            Claim::Waits => obligation.concludes() == Some(Conclusion::Turns),
+            Claim::Progresses => obligation.concludes() == Some(Conclusion::NoLivelock),
             Claim::Safe => obligation.property == Property::Invariants,
         }
     }
@@ -269,4 +265,21 @@ pub fn judge(products: &[Product], options: &Options) -> Result<Judgement, Judge
         obligations: family.reports.iter().map(|report| report.obligations.len()).sum(),
         goals: family.goals,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A claim without obligations would never be called proved.
+    #[test]
+    fn every_claim_has_obligations() {
+        for name in ["cfs-cwc-flat", "ule-cwc"] {
+            let policy = hearth_policy::load(name).unwrap();
+            let all = theorems(policy.ir(), &invariants(policy.ir())).obligations;
+            for claim in Claim::ALL {
+                assert!(all.iter().any(|one| claim.is_about(one)), "{name}: {}", claim.name());
+            }
+        }
+    }
 }

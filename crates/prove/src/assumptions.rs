@@ -1,20 +1,13 @@
 //! What a verdict rests on besides its obligations. `docs/src/proofs.md` explains each.
 
-use crate::obligation::{Claim, Property};
+use crate::obligation::{Claim, Conclusion, Property};
 use crate::report::Report;
 
 /// The assumptions and trusted parts of what a report says, one in a line.
 pub fn assumptions(report: &Report) -> Vec<&'static str> {
     let has = |property: Property| report.of(property).next().is_some();
-    let closes = |about: &str| {
-        report.of(Property::Waiting).any(|one| {
-            one.obligation.id.about == about
-                && one.obligation.claim.module().is_some_and(|name| name.starts_with("Closing"))
-        })
-    };
-    let turns = report
-        .of(Property::Waiting)
-        .any(|one| one.obligation.claim.module().is_some_and(|name| name.starts_with("Closing'_")));
+    let concludes = |what| report.obligations.iter().any(|one| one.obligation.concludes() == Some(what));
+    let turns = concludes(Conclusion::Turns);
     let syntax = report.obligations.iter().any(|one| matches!(one.obligation.claim, Claim::Decided { .. }));
     let all = [
         (true, "cores: any number, all online; the affinity of a thread does not change during an event"),
@@ -23,7 +16,7 @@ pub fn assumptions(report: &Report) -> Vec<&'static str> {
             "overload: a core has two threads that may run on the idle one; a steal holds both run queues",
         ),
         (
-            closes("balances"),
+            concludes(Conclusion::Recovery),
             "eventual conservation: all events but `balance` have stopped, and balances do not overlap",
         ),
         (

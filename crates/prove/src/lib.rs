@@ -31,7 +31,7 @@ pub use emit::{Theorems, theorems};
 pub use error::Error;
 use hearth_ipanema::ir::{Expr, Function, Place, Policy, Stmt, StmtKind};
 pub use judge::{Excluding, Judged, excluding};
-pub use obligation::{Claim, Id, Obligation, Property};
+pub use obligation::{Claim, Conclusion, Id, Obligation, Property};
 pub use options::Options;
 pub use proof_cache::ProofCache;
 pub use report::{Proved, Report, Verdict};

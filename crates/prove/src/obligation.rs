@@ -1,5 +1,6 @@
 //! What has to be proved of a policy.
 
+use crate::emit::{livelock, turns};
 use serde::Serialize;
 
 /// The families of properties.
@@ -52,6 +53,17 @@ impl std::fmt::Display for Id {
     }
 }
 
+/// What all handlers of a policy together are proved to do: the last steps of [`Property::Waiting`] (`proofs/closing.mlw`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conclusion {
+    /// When all events but `balance` stop, no core stays idle beside an overloaded one.
+    Recovery,
+    /// A thread of a queue waits for so many turns of the others.
+    Turns,
+    /// No event causes itself again and again.
+    NoLivelock,
+}
+
 /// A claim about a policy that has to be proved.
 #[derive(Clone, Debug, Serialize)]
 pub struct Obligation {
@@ -85,6 +97,20 @@ impl Claim {
     pub fn module(&self) -> Option<&str> {
         match self {
             Claim::Goal { module, .. } => Some(module),
+            _ => None,
+        }
+    }
+}
+
+impl Obligation {
+    /// What it concludes, whether it can be proved or not.
+    pub fn concludes(&self) -> Option<Conclusion> {
+        match &*self.id.what {
+            what if what.starts_with(turns::WHILE) => Some(Conclusion::Turns),
+            livelock::ENDS => Some(Conclusion::NoLivelock),
+            _ if self.property == Property::Waiting && self.id.about == "balances" => {
+                Some(Conclusion::Recovery)
+            }
             _ => None,
         }
     }

@@ -18,7 +18,7 @@ use hearth_ipanema::ir::{
     Block, CoreField, Effect, Event, Expr, ExprKind, Function, FunctionId, LocalId, Policy, Stmt, StmtKind,
 };
 
-const ENDS: &str = "no preemption, steal or timer causes itself again and again";
+pub const ENDS: &str = "no preemption, steal or timer causes itself again and again";
 
 /// A kind of events, as far as it matters what they cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,6 +24,9 @@ const FIRST: &str = "it takes the first thread of the first queue that has one";
 const LEAST: &str = "it takes the thread with the least key of the first queue that has one";
 const ENDS: &str = "while another thread waits, it preempts a thread whose turn is over";
 
+/// How the claim about a queue begins.
+pub const WHILE: &str = "while no thread is forked, woken or balanced to the core";
+
 const LEAVES: &str = "alone, it keeps the thread on its core or gives it to an idle one";
 
 /// A tick is at most this late.
@@ -56,9 +59,7 @@ pub fn emit(unit: &Unit, theory: &mut Theory) {
             true => String::new(),
             false => format!(" and none enters `{}`", earlier.join("`, `")),
         };
-        let what = format!(
-            "while no thread is forked, woken or balanced to the core{unless}, each other has {turns} before a ready one runs"
-        );
+        let what = format!("{WHILE}{unless}, each other has {turns} before a ready one runs");
         let at = &queue.at;
         match closing {
             Some(closing) => {
