@@ -9,7 +9,6 @@
  *   idle   a thread sleeps for 50 us: it blocks, and is woken on an idle core
  *   busy   a thread wakes another through a pipe and sleeps until it answers, while a thread of each core spins: a wake-up
  *   fork   a process forks, its child exits, and it waits for it
- *   tick   two threads for each core spin: an interrupt of the local timer
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -77,26 +76,6 @@ static unsigned long long taken(const char *pid)
 	return sum;
 }
 
-/* Interrupts of the local timers. */
-static unsigned long long ticks(void)
-{
-	FILE *file = opened("/proc/interrupts");
-	unsigned long long sum = 0;
-	char line[512];
-
-	while (fgets(line, sizeof(line), file)) {
-		char *at = strstr(line, "LOC:");
-
-		if (!at)
-			continue;
-		at += 4;
-		for (int core = 0; core < CORES; core++)
-			sum += strtoull(at, &at, 10);
-	}
-	fclose(file);
-	return sum;
-}
-
 static void nap(long ns)
 {
 	struct timespec time = { .tv_nsec = ns };
@@ -148,12 +127,8 @@ static void cycle(const char *load, int to, int from)
 /* What a cycle takes, in one round. */
 static double measure(const char *pid, const char *load, int to, int from)
 {
-	unsigned long long before = taken(pid), first = ticks();
+	unsigned long long before = taken(pid);
 
-	if (!strcmp(load, "tick")) {
-		nap(300000000);
-		return (double)(taken(pid) - before) / (ticks() - first);
-	}
 	for (int n = 0; n < CYCLES; n++)
 		cycle(load, to, from);
 	/* A turn of the pipes is two wake-ups. */
@@ -163,19 +138,17 @@ static double measure(const char *pid, const char *load, int to, int from)
 int main(int count, char **arguments)
 {
 	int to[2], from[2], spinning = 0;
-	pid_t others[2 * CORES + 1];
+	pid_t others[CORES + 1];
 	double least = 0;
 
 	if (count != 3) {
-		fprintf(stderr, "usage: cycles PID idle|busy|fork|tick\n");
+		fprintf(stderr, "usage: cycles PID idle|busy|fork\n");
 		return 2;
 	}
 	const char *pid = arguments[1], *load = arguments[2];
 
 	if (!strcmp(load, "busy"))
 		spinning = CORES;
-	if (!strcmp(load, "tick"))
-		spinning = 2 * CORES;
 	for (int n = 0; n < spinning; n++) {
 		others[n] = fork();
 		if (!others[n])
