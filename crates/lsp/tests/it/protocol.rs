@@ -738,7 +738,10 @@ fn a_lens_simulates() {
     let title = &lenses[0];
     assert!(title.starts_with("simulate this: fork-wait:iterations=5 on ryzen-3400g: "), "{title}");
     assert!(title.ends_with("er than cfs") || title.ends_with("as fast as cfs"), "{title}");
-    editor.ask("textDocument/documentSymbol", json!({ "textDocument": { "uri": editor.uri("mine.ipa") } }));
+    // They come when the client pauses.
+    while editor.diagnostics[&editor.uri("mine.ipa")]["diagnostics"] == json!([]) {
+        editor.receive().expect("diagnostics");
+    }
     let found = editor.diagnostics[&editor.uri("mine.ipa")]["diagnostics"].clone();
     assert_eq!(found[0]["severity"], 3, "{found}");
     assert_eq!(found[0]["range"]["start"], json!({ "line": 1, "character": 7 }));
