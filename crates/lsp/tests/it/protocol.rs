@@ -241,6 +241,15 @@ impl Editor {
             }
         }
     }
+
+    /// The diagnostics that a job leaves. They come when the client pauses.
+    fn remarks(&mut self, name: &str) -> Value {
+        let uri = self.uri(name);
+        while self.diagnostics[&uri]["diagnostics"] == json!([]) {
+            self.receive().expect("diagnostics");
+        }
+        self.diagnostics[&uri]["diagnostics"].clone()
+    }
 }
 
 impl Drop for Editor {
@@ -738,11 +747,7 @@ fn a_lens_simulates() {
     let title = &lenses[0];
     assert!(title.starts_with("simulate this: fork-wait:iterations=5 on ryzen-3400g: "), "{title}");
     assert!(title.ends_with("er than cfs") || title.ends_with("as fast as cfs"), "{title}");
-    // They come when the client pauses.
-    while editor.diagnostics[&editor.uri("mine.ipa")]["diagnostics"] == json!([]) {
-        editor.receive().expect("diagnostics");
-    }
-    let found = editor.diagnostics[&editor.uri("mine.ipa")]["diagnostics"].clone();
+    let found = editor.remarks("mine.ipa");
     assert_eq!(found[0]["severity"], 3, "{found}");
     assert_eq!(found[0]["range"]["start"], json!({ "line": 1, "character": 7 }));
 
@@ -788,8 +793,7 @@ fn a_lens_proves_or_says_what_is_missing() {
     }
     let lenses = editor.run("hearth.prove", "mine.ipa");
     assert!(lenses[1].starts_with("prove this: cannot prove: "), "{lenses:?}");
-    editor.ask("textDocument/documentSymbol", json!({ "textDocument": { "uri": editor.uri("mine.ipa") } }));
-    let found = editor.diagnostics[&editor.uri("mine.ipa")]["diagnostics"].clone();
+    let found = editor.remarks("mine.ipa");
     assert!(found[0]["message"].as_str().unwrap().contains("install"), "{found}");
 }
 
