@@ -26,7 +26,7 @@ pub fn assumptions(report: &Report) -> Vec<&'static str> {
         (
             turns,
             "numbers: keys and the times from which they are computed stay within 2^60 ns (proved: an event adds at \
-             most 1024 times what was run and one second more), runtimes within 2^52 ns, turns within 2^42 ns, weights within 2^20",
+             most 1024 times what was run, and a second), runtimes within 2^52 ns, turns within 2^42 ns, weights within 2^20",
         ),
         (
             syntax,

@@ -437,6 +437,18 @@ pub enum Target {
     },
 }
 
+impl Target {
+    /// The attribute that is assigned to, if it is one.
+    pub fn attribute(&self) -> Option<(Owner, AttributeId)> {
+        match self {
+            Target::Global(id) => Some((Owner::Global, *id)),
+            Target::Thread { attribute, .. } => Some((Owner::Thread, *attribute)),
+            Target::Core { attribute, .. } => Some((Owner::Core, *attribute)),
+            Target::Local(_) | Target::Set(_) => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {

@@ -124,7 +124,7 @@ pub struct Invariant {
 }
 
 /// Owner of an attribute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Owner {
     /// The policy: one value.
     Global,

@@ -152,12 +152,7 @@ pub fn body<'p>(unit: &Unit<'p>, scope: &Scope<'p>, loop_invariants: &[Why], spe
 impl<'p> Program<'_, 'p> {
     /// Whether something reads the attribute.
     pub fn is_read(&self, target: &Target) -> bool {
-        match target {
-            Target::Global(id) => self.reads(Owner::Global, *id),
-            Target::Thread { attribute, .. } => self.reads(Owner::Thread, *attribute),
-            Target::Core { attribute, .. } => self.reads(Owner::Core, *attribute),
-            Target::Local(_) | Target::Set(_) => true,
-        }
+        target.attribute().is_none_or(|(owner, id)| self.reads(owner, id))
     }
 
     /// True if a function with these effects does more than assign to attributes that nothing reads.

@@ -22,49 +22,38 @@ pub struct Source {
 pub fn sources(policy: &Policy, key: AttributeId) -> Vec<Source> {
     let key = (Owner::Thread, key);
     let mut flow =
-        Flow { policy, at: FunctionId(0), wanted: BTreeSet::from([key_of(key)]), seen: BTreeSet::new() };
+        Flow { policy, at: FunctionId(0), attributes: BTreeSet::from([key]), values: BTreeSet::new() };
     loop {
-        let before = (flow.wanted.len(), flow.seen.len());
+        let before = (flow.attributes.len(), flow.values.len());
         for id in (0..policy.functions.len() as u32).map(FunctionId) {
             flow.at = id;
             walk_block(&mut flow, &policy.function(id).body);
         }
-        if before == (flow.wanted.len(), flow.seen.len()) {
+        if before == (flow.attributes.len(), flow.values.len()) {
             break;
         }
     }
-    let owners = [Owner::Global, Owner::Thread, Owner::Core];
-    let found = flow.wanted.into_iter().map(|(owner, id)| (owners[owner], AttributeId(id)));
-    let others = found.filter(|found| *found != key);
-    let times = others.filter(|(owner, id)| !(*owner == Owner::Thread && holds_runtime(policy, *id)));
+    let is_source = |(owner, id): &(Owner, AttributeId)| {
+        (*owner, *id) != key && !(*owner == Owner::Thread && holds_runtime(policy, *id))
+    };
     let source =
         |(owner, id)| Source { owner, id, term: names::attribute(owner, &policy.attribute(owner, id).name) };
-    times.map(source).collect()
+    flow.attributes.into_iter().filter(is_source).map(source).collect()
 }
 
-/// An attribute as an element of an ordered set.
-fn key_of((owner, id): (Owner, AttributeId)) -> (usize, u32) {
-    let owner = match owner {
-        Owner::Global => 0,
-        Owner::Thread => 1,
-        Owner::Core => 2,
-    };
-    (owner, id.0)
-}
-
-/// Walks a function and collects what flows into what is wanted already.
+/// Walks a function and collects what flows into the key.
 struct Flow<'p> {
     policy: &'p Policy,
     /// The function.
     at: FunctionId,
-    wanted: BTreeSet<(usize, u32)>,
-    /// Local variables and results of functions whose values flow there.
-    seen: BTreeSet<(u32, Option<u32>)>,
+    attributes: BTreeSet<(Owner, AttributeId)>,
+    /// Local variables of functions, and their results.
+    values: BTreeSet<(FunctionId, Option<LocalId>)>,
 }
 
 impl Flow<'_> {
     fn wants(&self, local: Option<LocalId>) -> bool {
-        self.seen.contains(&(self.at.0, local.map(|local| local.0)))
+        self.values.contains(&(self.at, local))
     }
 
     fn flows(&mut self, value: &Expr) {
@@ -77,21 +66,13 @@ impl Visitor for Flow<'_> {
         match &stmt.kind {
             StmtKind::Let { local, value } if self.wants(Some(*local)) => self.flows(value),
             StmtKind::Return(Some(value)) if self.wants(None) => self.flows(value),
-            StmtKind::Assign { target, value } => {
-                let wanted = match target {
-                    Target::Local(local) => self.wants(Some(*local)),
-                    Target::Global(id) => self.wanted.contains(&key_of((Owner::Global, *id))),
-                    Target::Thread { attribute, .. } => {
-                        self.wanted.contains(&key_of((Owner::Thread, *attribute)))
-                    }
-                    Target::Core { attribute, .. } => {
-                        self.wanted.contains(&key_of((Owner::Core, *attribute)))
-                    }
-                    Target::Set(_) => false,
-                };
-                if wanted {
-                    self.flows(value);
-                }
+            StmtKind::Assign { target: Target::Local(local), value } if self.wants(Some(*local)) => {
+                self.flows(value);
+            }
+            StmtKind::Assign { target, value }
+                if target.attribute().is_some_and(|attribute| self.attributes.contains(&attribute)) =>
+            {
+                self.flows(value);
             }
             _ => {}
         }
@@ -101,7 +82,7 @@ impl Visitor for Flow<'_> {
     /// Arguments flow into the parameters of the function that is called.
     fn call(&mut self, function: FunctionId, args: &[Expr]) {
         for (at, arg) in args.iter().enumerate() {
-            if self.seen.contains(&(function.0, Some(at as u32))) {
+            if self.values.contains(&(function, Some(LocalId(at as u32)))) {
                 self.flows(arg);
             }
         }
@@ -120,17 +101,17 @@ impl Visitor for Value<'_, '_> {
             ExprKind::Thread { attribute, .. } => (Owner::Thread, *attribute),
             ExprKind::Core { attribute, .. } => (Owner::Core, *attribute),
             ExprKind::Local(local) => {
-                self.flow.seen.insert((self.flow.at.0, Some(local.0)));
+                self.flow.values.insert((self.flow.at, Some(*local)));
                 return;
             }
             _ => return walk_expr(self, e),
         };
         if self.flow.policy.attribute(owner, id).ty.base == BaseType::Time {
-            self.flow.wanted.insert(key_of((owner, id)));
+            self.flow.attributes.insert((owner, id));
         }
     }
 
     fn call(&mut self, function: FunctionId, _args: &[Expr]) {
-        self.flow.seen.insert((function.0, None));
+        self.flow.values.insert((function, None));
     }
 }

@@ -106,23 +106,17 @@ impl Key {
 
     /// The events that change the times from which it is computed.
     fn paced_by(&self, policy: &Policy) -> impl Iterator<Item = Event> {
-        self.sources.iter().flat_map(move |source| running::writers_of(policy, source.owner, source.id))
+        self.sources.iter().flat_map(move |source| writers(policy, (source.owner, source.id)))
     }
 
     /// The same of the times from which it is computed, which must not fall too fast either. One clause for each bound:
     /// the provers get them one by one.
     fn sources_grow(&self, ran: &Why) -> Vec<Why> {
         let bounds = |source: &Source| {
-            let (of, time) = match source.owner {
-                Owner::Global => (None, app!(source.term, deref("present"))),
-                Owner::Thread => (Some("x: thread"), app!(source.term, deref("present"), "x")),
-                Owner::Core => (Some("x: int"), app!(source.term, deref("present"), "x")),
-            };
-            let bounds = [Why::Prefix("-", step(ran).into()).infix("<=", &time), time.infix("<=", step(ran))];
-            bounds.map(|bound| match of {
-                Some(of) => forall(of, bound),
-                None => bound,
-            })
+            let at_least = |time: Why| Why::Prefix("-", step(ran).into()).infix("<=", time);
+            let at_most = |time: Why| time.infix("<=", step(ran));
+            let Source { owner, term, .. } = source;
+            [running::of_each(*owner, term, at_least), running::of_each(*owner, term, at_most)]
         };
         self.sources.iter().flat_map(bounds).collect()
     }
@@ -145,7 +139,8 @@ pub fn emit(unit: &Unit, theory: &mut Theory, id: AttributeId) -> (Vec<Id>, Opti
     let sources = flow::sources(policy, id);
     let key = Key { term, charged, charged_term, homes: homes(policy), sources, name };
     let what = format!("only the thread's own events change `{}`", key.name);
-    let own = writers(policy, id).into_iter().all(|event| is_of_own_thread(policy, event, id));
+    let own =
+        writers(policy, (Owner::Thread, id)).into_iter().all(|event| is_of_own_thread(policy, event, id));
     theory.decided(Property::Waiting, &key.name, &what, &nowhere(unit), "effects of all handlers", own);
     let mut rests_on = vec![Id::new(&key.name, &what), sources_are_of_runs(unit, theory, &key)];
     rests_on.extend(key.charged.map(|charged| is_restarted_by_its_own(unit, theory, charged)));
@@ -185,7 +180,8 @@ fn sources_are_of_runs(unit: &Unit, theory: &mut Theory, key: &Key) -> Id {
     theory.decided(Property::Waiting, &key.name, what, &nowhere(unit), "effects of all handlers", holds)
 }
 
-const PACE: &str = "no time from which a key is computed grows by more than what is run";
+const PACE: &str =
+    "it changes the times from which a key is computed by at most 1024 times what was run, and a second";
 
 /// A thread that ends does not change the times of the key by more than what it ran allows.
 fn ended(unit: &Unit, theory: &mut Theory, handler: &Function, key: &Key) -> Option<Id> {
@@ -212,7 +208,7 @@ fn chosen(unit: &Unit, theory: &mut Theory, handler: &Function, key: &Key) -> Op
     let ensures = key.sources_grow(&Why::from(0));
     let body = alone::body(unit, &scope, &[], &ensures);
     let mut requires = vec![Why::Text("is_core core /\\ sound !now_state")];
-    requires.extend(within(unit, &ensures.iter().chain([&body]).collect::<Vec<_>>()));
+    requires.extend(within(unit, &ensures, &body));
     let ends = [("Chosen _", whyml::unit()), ("Return", whyml::unit())];
     let body = Why::Try(body.into(), ends.map(|(exception, value)| (exception.into(), value)).into());
     let chooses = Decl::Program(Program {
@@ -285,7 +281,7 @@ fn homes(policy: &Policy) -> Vec<String> {
         let ty = policy.thread[id.index()].ty;
         ty.base == BaseType::Core
             && ty.optional
-            && writers(policy, *id) == [Event::Enqueue]
+            && writers(policy, (Owner::Thread, *id)) == [Event::Enqueue]
             && is_of_own_thread(policy, Event::Enqueue, *id)
     };
     let ids = (0..policy.thread.len()).map(|i| AttributeId(i as u32)).filter(is_home);
@@ -308,11 +304,11 @@ fn charged(policy: &Policy, key: AttributeId) -> Option<AttributeId> {
         }
     }
     let handlers = RUNS.iter().filter_map(|event| policy.handler(*event)).map(|id| policy.function(id));
-    handlers.filter(|handler| running::writes(policy, handler, key)).find_map(|handler| {
+    handlers.filter(|handler| running::writes(policy, handler, (Owner::Thread, key))).find_map(|handler| {
         let mut find = Find { policy, found: BTreeSet::new() };
         walk_block(&mut find, &handler.body);
         // A charge sets the attribute; a comparison alone does not.
-        find.found.into_iter().find(|id| running::writes(policy, handler, *id))
+        find.found.into_iter().find(|id| running::writes(policy, handler, (Owner::Thread, *id)))
     })
 }
 
@@ -329,7 +325,7 @@ fn entered(unit: &Unit, theory: &mut Theory, enqueue: &Function, key: &Key) -> I
     let ensures = [vec![key.entered(&times, &"core".into()), grows], key.sources_grow(&longest)].concat();
     let body = alone::body(unit, &scope, &[], &ensures);
     let mut requires = vec![Why::Text("is_core core /\\ sound !now_state")];
-    requires.extend(within(unit, &ensures.iter().chain([&body]).collect::<Vec<_>>()));
+    requires.extend(within(unit, &ensures, &body));
     requires.push(Why::Text("0 <= longest <= most_turn"));
     requires.extend(key.charged.into_iter().flat_map(|charged| any_turn(unit, charged, &body)));
     let enters = Decl::Program(Program {

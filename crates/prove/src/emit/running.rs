@@ -70,7 +70,7 @@ fn program(unit: &Unit, theory: &mut Theory, goal: &Goal, spec: &[Why], ensures:
     requires.extend(goal.requires.clone());
     let spec = [&requires[..], spec].concat();
     let body = alone::body(unit, &super::events::bound(goal.handler), &[], &spec);
-    let requires = [within(unit, &ensures.iter().chain([&body]).collect::<Vec<_>>()), requires].concat();
+    let requires = [within(unit, &ensures, &body), requires].concat();
     let (result, body) = match goal.handler.leaves_core {
         true => ("maybe", super::events::caught(body)),
         false => {
@@ -96,30 +96,32 @@ fn program(unit: &Unit, theory: &mut Theory, goal: &Goal, spec: &[Why], ensures:
 /// The parameter of a program in [`within`]: a limit of all times.
 pub const MOST: (&str, &str) = ("limit", "int");
 
-/// Preconditions: the times that a program and its postcondition use are at most `limit`; they, runtimes and weights are within
-/// the limits of `proofs/waiting.mlw`.
-pub fn within(unit: &Unit, parts: &[&Why]) -> Vec<Why> {
-    let are_times = |owner: Owner, of: &'static str| {
-        let times = unit.policy.attributes(owner).iter().filter(|a| a.ty.base == BaseType::Time);
-        let used = times.map(move |a| names::attribute(owner, &a.name));
-        let used = used.filter(|name| parts.iter().any(|part| mentions(part, name)));
-        used.map(move |name| {
-            let value = app!(name, deref("present"), "x");
-            forall(&format!("x: {of}"), Why::Text("- limit").infix("<=", value.infix("<=", "limit")))
-        })
-    };
+/// Preconditions: the times that a program and its postconditions use are at most `limit`; they, runtimes and weights are
+/// within the limits of `proofs/waiting.mlw`.
+pub fn within(unit: &Unit, ensures: &[Why], body: &Why) -> Vec<Why> {
+    let is_used = |term: &String| ensures.iter().chain([body]).any(|part| mentions(part, term));
     let limits = [
         Why::Text("most_runtime <= limit <= most_time /\\ 0 <= now_at !present <= limit"),
         Why::Text("forall t. 0 <= runtime !present t <= most_runtime"),
         Why::Text("forall t. 1 <= weight_of !present t <= most_weight_of"),
     ];
-    let global = unit.policy.globals.iter().filter(|a| a.ty.base == BaseType::Time);
-    let global = global.map(|a| names::attribute(Owner::Global, &a.name));
-    let global = global.filter(|name| parts.iter().any(|part| mentions(part, name)));
-    let global = global
-        .map(|name| Why::Text("- limit").infix("<=", app!(name, deref("present")).infix("<=", "limit")));
-    let times = are_times(Owner::Thread, "thread").chain(are_times(Owner::Core, "int")).chain(global);
-    limits.into_iter().chain(times).collect()
+    let of = |owner| {
+        let times = unit.policy.attributes(owner).iter().filter(|a| a.ty.base == BaseType::Time);
+        let used = times.map(move |a| names::attribute(owner, &a.name)).filter(is_used);
+        used.map(move |term| {
+            of_each(owner, &term, |time| Why::Text("- limit").infix("<=", time.infix("<=", "limit")))
+        })
+    };
+    limits.into_iter().chain([Owner::Thread, Owner::Core, Owner::Global].into_iter().flat_map(of)).collect()
+}
+
+/// A formula about the value of an attribute, for all its owners.
+pub fn of_each(owner: Owner, term: &str, formula: impl Fn(Why) -> Why) -> Why {
+    match owner {
+        Owner::Global => formula(app!(term, deref("present"))),
+        Owner::Thread => forall("x: thread", formula(app!(term, deref("present"), "x"))),
+        Owner::Core => forall("x: int", formula(app!(term, deref("present"), "x"))),
+    }
 }
 
 /// True if a program reads an attribute or assigns to it.
@@ -145,7 +147,8 @@ pub fn is_restarted_by_its_own(unit: &Unit, theory: &mut Theory, start: Attribut
     let id = Id::new(name, what);
     if theory.obligations.iter().all(|o| o.id != id) {
         let own = |event: Event| event == Event::Schedule || is_of_own_thread(policy, event, start);
-        let holds = writers(policy, start).into_iter().all(own) && holds_runtime(policy, start);
+        let holds =
+            writers(policy, (Owner::Thread, start)).into_iter().all(own) && holds_runtime(policy, start);
         theory.decided(
             Property::Waiting,
             name,
@@ -188,27 +191,18 @@ fn is_set_to_runtime(function: &Function, attribute: AttributeId) -> bool {
     check.1
 }
 
-/// The events whose handlers assign to a thread's attribute, in their own code or in a function that they call, not by
-/// a transition. [`Event::Balance`] stands for a steal's `move`, too.
-pub fn writers(policy: &Policy, attribute: AttributeId) -> Vec<Event> {
-    writers_of(policy, Owner::Thread, attribute)
-}
-
-/// The same of an attribute of any owner.
-pub fn writers_of(policy: &Policy, owner: Owner, attribute: AttributeId) -> Vec<Event> {
+/// The events whose handlers assign to an attribute, in their own code or in a function that they call, not by a
+/// transition. [`Event::Balance`] stands for a steal's `move`, too.
+pub fn writers(policy: &Policy, attribute: (Owner, AttributeId)) -> Vec<Event> {
     let steals = policy.steals.iter().filter(|steal| !steal.superseded);
     let phases = steals.map(|steal| (Event::Balance, policy.function(steal.move_thread)));
     let handlers = policy.handlers.iter().map(|handler| (handler.event, policy.function(handler.function)));
-    let all = handlers.chain(phases).filter(|(_, function)| assigns(policy, function, owner, attribute));
+    let all = handlers.chain(phases).filter(|(_, function)| writes(policy, function, attribute));
     all.map(|(event, _)| event).collect()
 }
 
-/// True if a function or one that it calls assigns to a thread's attribute.
-pub fn writes(policy: &Policy, function: &Function, attribute: AttributeId) -> bool {
-    assigns(policy, function, Owner::Thread, attribute)
-}
-
-fn assigns(policy: &Policy, function: &Function, owner: Owner, attribute: AttributeId) -> bool {
+/// True if a function or one that it calls assigns to an attribute.
+pub fn writes(policy: &Policy, function: &Function, attribute: (Owner, AttributeId)) -> bool {
     struct Find<'p> {
         policy: &'p Policy,
         attribute: (Owner, AttributeId),
@@ -217,13 +211,7 @@ fn assigns(policy: &Policy, function: &Function, owner: Owner, attribute: Attrib
     impl Visitor for Find<'_> {
         fn stmt(&mut self, stmt: &Stmt) {
             if let StmtKind::Assign { target, .. } = &stmt.kind {
-                let assigned = match target {
-                    Target::Global(id) => Some((Owner::Global, *id)),
-                    Target::Thread { attribute, .. } => Some((Owner::Thread, *attribute)),
-                    Target::Core { attribute, .. } => Some((Owner::Core, *attribute)),
-                    Target::Local(_) | Target::Set(_) => None,
-                };
-                self.found |= assigned == Some(self.attribute);
+                self.found |= target.attribute() == Some(self.attribute);
             }
             walk_stmt(self, stmt);
         }
@@ -231,7 +219,7 @@ fn assigns(policy: &Policy, function: &Function, owner: Owner, attribute: Attrib
             walk_block(self, &self.policy.function(function).body);
         }
     }
-    let mut find = Find { policy, attribute: (owner, attribute), found: false };
+    let mut find = Find { policy, attribute, found: false };
     walk_block(&mut find, &function.body);
     find.found
 }
