@@ -8,18 +8,16 @@ pub fn everything() -> bool {
     std::env::var_os("HEARTH_TEST_ALL").is_some()
 }
 
-/// Number of inputs of a property test: `quick` in `make test`, `all` in `make test-all`, or what `HEARTH_CASES` says, for
+/// Number of inputs of a property test: `quick` in `make test`, `all` in `make test-all`; `HEARTH_TIMES` times as many, for
 /// a test that is run alone for hours.
 ///
 /// # Panics
 ///
-/// If `HEARTH_CASES` is no number.
+/// If `HEARTH_TIMES` is no number.
 pub fn cases(quick: u32, all: u32) -> u32 {
-    match std::env::var("HEARTH_CASES") {
-        Ok(cases) => cases.parse().unwrap_or_else(|_| panic!("HEARTH_CASES={cases} is no number of inputs")),
-        Err(_) if everything() => all,
-        Err(_) => quick,
-    }
+    let times = std::env::var("HEARTH_TIMES").unwrap_or_else(|_| "1".into());
+    let times: u32 = times.parse().unwrap_or_else(|_| panic!("HEARTH_TIMES={times} is no number"));
+    times * if everything() { all } else { quick }
 }
 
 /// Reports that the calling test cannot run here, and why. `make test` repeats it in its last lines.
