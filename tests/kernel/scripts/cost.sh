@@ -14,6 +14,7 @@ cc -O1 -o /tmp/cycles "$(dirname "$0")/cycles.c" || exit
 loader=$!
 check "$policy starts" until_is "$policy"
 echo 1 >/proc/sys/kernel/bpf_stats_enabled
-for load; do /tmp/cycles $loader "$load"; done | tee "$policy.cost"
+for load; do /tmp/cycles $loader "$load" >>"$policy.cost" || echo "FAILED $load is not measured"; done
+cat "$policy.cost"
 echo 0 >/proc/sys/kernel/bpf_stats_enabled
 echo end

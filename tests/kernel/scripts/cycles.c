@@ -141,7 +141,8 @@ int main(int count, char **arguments)
 	pid_t others[CORES + 1];
 	double least = 0;
 
-	if (count != 3) {
+	if (count != 3 || (strcmp(arguments[2], "idle") && strcmp(arguments[2], "busy") &&
+			   strcmp(arguments[2], "fork"))) {
 		fprintf(stderr, "usage: cycles PID idle|busy|fork\n");
 		return 2;
 	}
