@@ -22,12 +22,13 @@ says() { # says TEXT COMMAND...: the command's output has the text
 	"$@" 2>&1 | tee /tmp/out | grep -q -- "$text" || { cat /tmp/out; return 1; }
 }
 is() { [ "$(cat /sys/kernel/sched_ext/root/ops 2>/dev/null)" = "$(echo "$1" | tr -- -+ __)" ]; } # the kernel allows no - or +
-# until_is POLICY [N]: the policy schedules. Fails after N times 0.2 s, or if the last process in the background has ended.
+# until_is POLICY [N]: the policy schedules. Fails after N times 0.2 s, or if process $loader has ended; without
+# one, the last process in the background.
 until_is() {
 	n=0
 	until is "$1"; do
 		n=$((n + 1))
-		[ $n -lt "${2:-600}" ] && grep -qs "^State:.[^Z]" "/proc/${!:-self}/status" || return 1
+		[ $n -lt "${2:-600}" ] && grep -qs "^State:.[^Z]" "/proc/${loader:-${!:-self}}/status" || return 1
 		sleep 0.2
 	done
 }

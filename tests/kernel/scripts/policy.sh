@@ -27,7 +27,7 @@ threads=
 first=$!
 check "$policy starts" until_is "$policy"
 "$H" run "$next" --replace 2>/tmp/second.log &
-second=$!
+second=$! loader=$!
 check "$policy runs threads until $next replaces it" replaced
 check "$policy lost nothing" status 1 grep -q "lost\|unusable" /tmp/first.log
 check "$next has replaced it" until_is "$next"
