@@ -132,6 +132,11 @@ impl Policy {
         &self.ir
     }
 
+    /// Whether a thread that is placed on an idle core runs there at once in a kernel; `Err` says why it waits in a queue.
+    pub fn runs_first(&self) -> Result<(), String> {
+        ir::runs_first(&self.ir)
+    }
+
     /// The text of the policy, then those of its bases, nearest first.
     pub fn sources(&self) -> &Sources {
         &self.sources

@@ -38,6 +38,8 @@ struct CheckedFile {
     /// The policy's name; `None` if it does not compile.
     policy: Option<String>,
     diagnostics: Vec<Value>,
+    /// Why a thread that is placed on an idle core waits in a queue until the core chooses it; `None` if it runs at once.
+    queued_because: Option<String>,
 }
 
 impl Args {
@@ -53,9 +55,11 @@ impl Args {
                 Err(_) => return Err(loaded.map_or_else(Failure::from, |_| Failure::quiet())),
             };
             sound &= loaded.is_ok();
+            let queued = loaded.as_ref().ok().and_then(|policy| policy.runs_first().err());
             if self.json {
                 let diagnostics: Vec<Value> = diagnostics.iter().map(|d| d.to_json(sources)).collect();
-                files.push(CheckedFile { path: path.clone(), policy: name.map(str::to_owned), diagnostics });
+                let policy = name.map(str::to_owned);
+                files.push(CheckedFile { path: path.clone(), policy, diagnostics, queued_because: queued });
                 continue;
             }
             let errors = diagnostics.iter().filter(|d| d.is_error()).count();
@@ -69,6 +73,11 @@ impl Args {
             };
             output::diagnostics(&render_all(diagnostics, sources, colour))?;
             output::text(&verdict)?;
+            if let Some(why) = queued.filter(|_| !self.quiet) {
+                output::text(&format!(
+                    "  in a kernel, a thread that is placed on an idle core waits in its queue first, because {why}\n"
+                ))?;
+            }
         }
         if self.json {
             output::json(&Document { schema: "hearth.check/1", content: Checked { files } })?;

@@ -11,6 +11,7 @@
 
 pub mod effects;
 mod empty;
+mod first;
 mod prune;
 pub mod visit;
 
@@ -20,6 +21,7 @@ use crate::syntax::Span;
 pub use crate::syntax::ast::{BaseType, Event, Extreme, OrderKind, Owner};
 pub use effects::Effects;
 pub(crate) use empty::drop_empty;
+pub use first::runs_first;
 pub(crate) use prune::{prune, reachable};
 
 macro_rules! ids {

@@ -524,11 +524,12 @@ SAAKM_STEAL(cfs_cwc_pull, dst, from)
 #define SAAKM_INIT_THREAD cfs_cwc_init_thread
 
 /* Name as a kernel identifier; number of ready queues per core; bit mask of the ordered
-   queues; number of sets. */
+   queues; number of sets; whether a placement on an idle core runs at once. */
 #define SAAKM_NAME "cfs_cwc"
 #define SAAKM_QUEUES 1
 #define SAAKM_ORDERED 0x1
 #define SAAKM_NR_SETS 0
+#define SAAKM_RUNS_FIRST 1
 
 #ifdef SAAKM_POLICY
 

@@ -2,7 +2,7 @@
 
 use crate::harness::compile_text;
 use hearth_ipanema::ir::effects::{Access, Whose};
-use hearth_ipanema::ir::{Event, Function, Moves, Owner, Policy, Role, Stmt, StmtKind};
+use hearth_ipanema::ir::{Event, Function, Moves, Owner, Policy, Role, Stmt, StmtKind, runs_first};
 use hearth_ipanema::{builtin, compile, emit};
 use std::collections::BTreeSet;
 
@@ -23,6 +23,66 @@ fn functions_record_which_thread_they_move() {
     assert_eq!(function(&smove, "defer", "smove").moves, Moves::Always { thread: Some(0) });
     let timer = smove.function(smove.handler(Event::Timer).unwrap());
     assert_eq!(timer.moves, Moves::Maybe { thread: Some(0) });
+}
+
+#[test]
+fn placements_on_idle_cores_run_at_once_under_all_built_in_policies() {
+    for name in builtin::NAMES {
+        assert_eq!(runs_first(&policy(name)), Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn a_schedule_that_could_notice_or_decline_keeps_the_queue() {
+    let first = "if (thread t = first(thread t in c.ready)) { t => running; }";
+    for (schedule, why) in [
+        ("if (thread t = first(thread t in c.ready)) t => running;".to_owned(), None),
+        (format!("time a = now; c.turns = c.turns + 1; {first}"), None),
+        (format!("if (c.turns > 0) {first}"), Some("may run another thread")),
+        (format!("if (c.turns > 9) return; {first}"), Some("may run another thread")),
+        (
+            "if (thread t = first(thread t in c.ready)) if (c.turns > 0) t => running;".into(),
+            Some("may run another thread"),
+        ),
+        (
+            "if (thread t = first(thread t in c.ready)) { if (c.turns > 9) return; t => running; }".into(),
+            Some("may run another thread"),
+        ),
+        (
+            "if (thread t = first(thread t in c.ready where t.weight > 9)) t => running;".into(),
+            Some("may run another thread"),
+        ),
+        (
+            "if (thread t = min(thread t in c.ready by t.weight)) t => running;".into(),
+            Some("may run another thread"),
+        ),
+        (format!("c.turns = c.nr_ready; {first}"), Some("reads `nr_ready`")),
+        (format!("c.turns = c.nr_running; {first}"), Some("reads `nr_running`")),
+        (format!("c.turns = busy(c); {first}"), Some("reads `nr_running`")),
+        (format!("c.turns = count(idle); {first}"), Some("a set of cores that the runtime keeps")),
+        (format!("preempt(c); {first}"), Some("may run another thread")),
+    ] {
+        let text = format!(
+            "policy p {{ core {{ int turns; }} queue ready : fifo;
+               int busy(core c) {{ return c.nr_running; }}
+               on new (thread t, core parent) {{ t => parent.ready; }}
+               on unblock (thread t, core waker) {{ t => t.core.ready; }}
+               on schedule (core c) {{ {schedule} }}
+               on yield (thread t) {{ t => t.core.ready; }}
+               on preempt (thread t) {{ t => t.core.ready; }}
+               on block (thread t) {{ t => blocked; }}
+               on terminate (thread t) {{ t => terminated; }} }}"
+        );
+        let compiled = compile_text(&text).unwrap_or_else(|failed| panic!("{schedule}: {failed:?}"));
+        let found = runs_first(&compiled.ir);
+        match why {
+            None => assert_eq!(found, Ok(()), "{schedule}"),
+            Some(why) => {
+                let declines = found.expect_err(&schedule);
+                assert!(declines.contains(why), "{schedule}: {declines}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Unit;
 use super::text::{Text, number};
-use crate::ir::{BaseType, Event, Type};
+use crate::ir::{BaseType, Event, Type, runs_first};
 use hearth_base::escape::c_string;
 
 impl Unit<'_> {
@@ -19,13 +19,14 @@ impl Unit<'_> {
         }
         out.blank();
         out.line("/* Name as a kernel identifier; number of ready queues per core; bit mask of the ordered");
-        out.line("   queues; number of sets. */");
+        out.line("   queues; number of sets; whether a placement on an idle core runs at once. */");
         let queues = &self.policy.queues;
         let ordered = (0..queues.len()).filter(|i| queues[*i].by.is_some()).fold(0, |bits, i| bits | 1 << i);
         out.line(&format!("#define SAAKM_NAME {}", c_string(&self.policy.name.replace(['-', '+'], "_"))));
         out.line(&format!("#define SAAKM_QUEUES {}", queues.len()));
         out.line(&format!("#define SAAKM_ORDERED {ordered:#x}"));
         out.line(&format!("#define SAAKM_NR_SETS {}", self.policy.sets.len()));
+        out.line(&format!("#define SAAKM_RUNS_FIRST {}", u32::from(runs_first(self.policy).is_ok())));
         out.blank();
         out.line("#ifdef SAAKM_POLICY");
         let params = self.params(out);
