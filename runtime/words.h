@@ -16,6 +16,7 @@
  *   SAAKM_CAS(p, old, new) swaps if the word is `old`; returns what it was. A swap is fully ordered;
  *                          without a swap, there is no order
  *   saakm_word_of(c)       the address of core c's word
+ *   saakm_place_of(i)      the address of the place of thread i
  *   saakm_kept(set, c)     the address of the word of a set of enum saakm_kept that has core c as bit
  *                          c % 64
  *   saakm_last_core()      the highest number of a core
@@ -48,22 +49,22 @@ enum saakm_state {
 	SAAKM_MIGRATING,
 };
 
-/* The word of a core. Bits 0 to 31: READY threads; then the index of the running thread, 0: none. */
+/* The word of a core. Bits 0 to 31: READY threads; then the index of the thread that runs or is
+   coming to run, 0: none. */
 #define SAAKM_CORE_CURRENT_AT 32
 #define SAAKM_CORE_CURRENT_MASK 0x3fffffff
-#define SAAKM_CORE_SLEEPS (1ULL << 62) /* the kernel's idle loop runs */
-#define SAAKM_CORE_IDLE (1ULL << 63)   /* no thread runs, is READY, or is coming */
+#define SAAKM_CORE_SLEEPS (1ULL << 62) /* the core found nothing, and has run nothing since */
+#define SAAKM_CORE_IDLE (1ULL << 63)   /* it sleeps, and no thread is READY or coming */
 
 /* The changes of the word of a core. */
 enum saakm_change {
-	SAAKM_ARRIVES,  /* a thread becomes READY here */
-	SAAKM_LEAVES,   /* a thread is no longer READY here */
-	SAAKM_STARTS,   /* `thread`, READY here until now, runs */
-	SAAKM_RUNS,     /* `thread`, which was not READY here, runs */
+	SAAKM_ARRIVES, /* a thread becomes READY here */
+	SAAKM_LEAVES,  /* a thread is no longer READY here */
+	SAAKM_STARTS,  /* `thread`, READY here until now, runs */
+	SAAKM_RUNS,    /* `thread`, which was not READY here, runs */
+	SAAKM_TAKES, /* a placement of `thread` takes the core, if it is idle: `thread` is coming to run */
 	SAAKM_STOPS,    /* `thread` no longer runs */
-	SAAKM_SLEEPS,   /* the idle loop starts */
-	SAAKM_WAKES,    /* the idle loop ends */
-	SAAKM_SETTLES,  /* the core was kicked, found nothing, and goes on to sleep */
+	SAAKM_SLEEPS,   /* the core found nothing to run, and will sleep */
 	SAAKM_SEARCHES, /* the idle core looks for a thread to steal */
 };
 
@@ -152,18 +153,18 @@ static inline uint64_t saakm_word_after(uint64_t word, uint32_t change, uint32_t
 		return saakm_ready_of(word) ? word - 1 : word;
 	case SAAKM_STARTS:
 		word = saakm_ready_of(word) ? word - 1 : word;
-		return saakm_with_current(word & ~SAAKM_CORE_IDLE, thread);
+		return saakm_with_current(word & ~(SAAKM_CORE_SLEEPS | SAAKM_CORE_IDLE), thread);
 	case SAAKM_RUNS:
+		return saakm_with_current(word & ~(SAAKM_CORE_SLEEPS | SAAKM_CORE_IDLE), thread);
+	case SAAKM_TAKES:
+		if (!saakm_is_idle(word))
+			return word;
 		return saakm_with_current(word & ~SAAKM_CORE_IDLE, thread);
 	case SAAKM_STOPS:
 		return saakm_current_of(word) == thread ? saakm_with_current(word, 0) : word;
 	case SAAKM_SLEEPS:
-		word = saakm_with_current(word, 0) | SAAKM_CORE_SLEEPS;
-		return saakm_ready_of(word) ? word : word | SAAKM_CORE_IDLE;
-	case SAAKM_WAKES:
-		return word & ~(SAAKM_CORE_SLEEPS | SAAKM_CORE_IDLE);
-	case SAAKM_SETTLES:
-		return saakm_is_stranded(word) ? word | SAAKM_CORE_IDLE : word;
+		word |= SAAKM_CORE_SLEEPS;
+		return saakm_is_empty(word) ? word | SAAKM_CORE_IDLE : word;
 	case SAAKM_SEARCHES:
 		return word & ~SAAKM_CORE_IDLE;
 	default:
@@ -304,12 +305,54 @@ SAAKM_FUNCTION int saakm_follow(core_t c, uint32_t set)
 	return cleared && in;
 }
 
+/* The same, as one attempt without a call: false if saakm_follow is needed, because others change the word or the set. */
+static inline bool saakm_follows(core_t c, uint32_t set, bool in)
+{
+	uint64_t SAAKM_MEM *bits = saakm_kept(set, c);
+	uint64_t old = SAAKM_LOAD(bits), bit = 1ULL << (c % 64), new = in ? old | bit : old & ~bit;
+
+	if (new != old) {
+		if (SAAKM_CAS(bits, old, new) != old)
+			return false;
+	}
+	return saakm_belongs(SAAKM_LOAD(saakm_word_of(c)), set) == in;
+}
+
+/* Whether a change of c's word from `seen` to `new` concerns more than the core: its hints, or a kick. */
+static inline bool saakm_matters(uint64_t seen, uint64_t new)
+{
+	return saakm_is_idle(seen) != saakm_is_idle(new) ||
+	       !saakm_ready_of(seen) != !saakm_ready_of(new) || saakm_is_stranded(new);
+}
+
+/*
+ * c's word has changed from `seen` to `new`: changes the hints. A core that sleeps and that other cores have left
+ * empty gets a kick, finds nothing, and becomes idle. Returns SAAKM_LEFT_IDLE, SAAKM_ENTERED_IDLE, or 0.
+ */
+SAAKM_FUNCTION uint32_t saakm_changed(core_t c, uint32_t change, uint64_t seen, uint64_t new)
+{
+	bool idle = saakm_is_idle(new);
+
+	if (!saakm_ready_of(seen) != !saakm_ready_of(new)) {
+		if (saakm_follow(c, SAAKM_KEPT_WAITING))
+			saakm_wake_thieves();
+	}
+	if ((change == SAAKM_LEAVES || change == SAAKM_STOPS) && saakm_is_stranded(new))
+		saakm_kick(c);
+	if (saakm_is_idle(seen) == idle)
+		return 0;
+	if (!saakm_follows(c, SAAKM_KEPT_IDLE, idle))
+		saakm_follow(c, SAAKM_KEPT_IDLE);
+	if (saakm_has_pairs())
+		saakm_follow_pair(c);
+	return idle ? SAAKM_ENTERED_IDLE : SAAKM_LEFT_IDLE;
+}
+
 /* Changes c's word, then the hints. Returns SAAKM_LEFT_IDLE, SAAKM_ENTERED_IDLE, or 0. */
 SAAKM_FUNCTION uint32_t saakm_change_core(core_t c, uint32_t change, uint32_t thread)
 {
 	uint64_t SAAKM_MEM *word = saakm_word_of(c);
 	uint64_t old = SAAKM_LOAD(word), seen, new;
-	int missed = 0;
 
 	do {
 		seen = old;
@@ -318,20 +361,24 @@ SAAKM_FUNCTION uint32_t saakm_change_core(core_t c, uint32_t change, uint32_t th
 			return 0;
 		old = SAAKM_CAS(word, seen, new);
 	} while (old != seen && SAAKM_GO_ON);
-	if (saakm_is_idle(seen) != saakm_is_idle(new)) {
-		saakm_follow(c, SAAKM_KEPT_IDLE);
-		if (saakm_has_pairs())
-			saakm_follow_pair(c);
-	}
-	if (!saakm_ready_of(seen) != !saakm_ready_of(new))
-		missed = saakm_follow(c, SAAKM_KEPT_WAITING);
-	if (missed)
-		saakm_wake_thieves();
-	if (change == SAAKM_LEAVES && saakm_is_stranded(new))
-		saakm_kick(c);
-	if (saakm_is_idle(seen) == saakm_is_idle(new))
+	return saakm_changed(c, change, seen, new);
+}
+
+/*
+ * The same as saakm_change_core without a call, where nothing changes or only the core is concerned. For what each
+ * wake-up does, with a constant `change`.
+ */
+static inline __attribute__((always_inline)) uint32_t saakm_change_here(core_t c, uint32_t change,
+									uint32_t thread)
+{
+	uint64_t SAAKM_MEM *word = saakm_word_of(c);
+	uint64_t seen = SAAKM_LOAD(word), new = saakm_word_after(seen, change, thread);
+
+	if (new == seen)
 		return 0;
-	return saakm_is_idle(new) ? SAAKM_ENTERED_IDLE : SAAKM_LEFT_IDLE;
+	if (SAAKM_CAS(word, seen, new) != seen)
+		return saakm_change_core(c, change, thread);
+	return saakm_matters(seen, new) ? saakm_changed(c, change, seen, new) : 0;
 }
 
 /* ---- transitions of a thread ------------------------------------------------------------- */
@@ -375,6 +422,50 @@ static inline __attribute__((always_inline)) uint32_t saakm_change_place(uint64_
 	if (leaves)
 		saakm_change_core(from, SAAKM_LEAVES, 0);
 	return result | SAAKM_CHANGED;
+}
+
+/*
+ * Lets thread `index`, which is neither READY nor RUNNING, take the idle core c and run there next: from the place
+ * `old` to RUNNING. SAAKM_LEFT_IDLE if it has. With SAAKM_CHANGED alone, c was no longer idle: the thread is RUNNING
+ * but no core has it, and the caller places it elsewhere.
+ *
+ * The place changes first: a core does not wait for a thread that is not RUNNING there (saakm_awaits).
+ */
+static inline __attribute__((always_inline)) uint32_t saakm_take_core(uint64_t SAAKM_MEM *where,
+								      uint32_t index, uint64_t old,
+								      core_t c, uint32_t queue)
+{
+	if (!saakm_is_idle(SAAKM_LOAD(saakm_word_of(c))) ||
+	    SAAKM_CAS(where, old, saakm_place_after(old, SAAKM_RUNNING, c, queue)) != old)
+		return 0;
+	return saakm_change_here(c, SAAKM_TAKES, index) | SAAKM_CHANGED;
+}
+
+/*
+ * Whether core c, which runs no thread, waits for one that has taken it and has yet to reach it. `not_coming` never
+ * comes. While c is not idle, no thread takes it, so a false answer stays false.
+ *
+ * A thread in the word that is not RUNNING on c does not come: the kernel ran it elsewhere. The swap orders the load of
+ * its place after that of the word.
+ */
+SAAKM_FUNCTION bool saakm_awaits(core_t c, uint32_t not_coming)
+{
+	uint64_t SAAKM_MEM *word = saakm_word_of(c);
+	uint64_t old = SAAKM_LOAD(word), seen, where;
+	uint32_t thread;
+
+	do {
+		seen = old;
+		thread = saakm_current_of(seen);
+		if (!thread || thread == not_coming)
+			return false;
+		old = SAAKM_CAS(word, seen, seen);
+	} while (old != seen && SAAKM_GO_ON);
+	where = SAAKM_LOAD(saakm_place_of(thread));
+	if (saakm_state_of(where) == SAAKM_RUNNING && saakm_core_of(where) == c)
+		return true;
+	saakm_change_core(c, SAAKM_STOPS, thread);
+	return false;
 }
 
 /* ---- claims ------------------------------------------------------------------------------ */

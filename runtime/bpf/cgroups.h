@@ -162,18 +162,21 @@ SAAKM_GLOBAL int saakm_weigh(u64 thread)
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-/* Index of the nearest cgroup of t, or above, that has used up its time; 0: none. */
-SAAKM_GLOBAL u32 saakm_throttled_by(u64 thread)
+SAAKM_GLOBAL u32 saakm_find_throttled(u64 thread)
 {
 	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
 	u32 index = t->group;
 
-	if (!WORLD->limits)
-		return 0;
 	while (index && !(SAAKM_LOAD(&saakm_group_at(index)->word) & SAAKM_GROUP_THROTTLED) &&
 	       can_loop)
 		index = saakm_group_at(index)->parent;
 	return index;
+}
+
+/* Index of the nearest cgroup of t, or above, that has used up its time; 0: none. */
+static __always_inline u32 saakm_throttled_by(thread_t t)
+{
+	return WORLD->limits ? saakm_find_throttled((u64)t) : 0;
 }
 
 SAAKM_GLOBAL int saakm_charge_groups(u64 thread, u64 now)
@@ -237,7 +240,7 @@ SAAKM_GLOBAL int saakm_unthrottle(u32 index)
 
 		if (!t)
 			continue;
-		by = saakm_throttled_by((u64)t);
+		by = saakm_throttled_by(t);
 		if (by == index)
 			break;
 		if (by) {
@@ -249,12 +252,12 @@ SAAKM_GLOBAL int saakm_unthrottle(u32 index)
 		s = saakm_begin(SAAKM_IN_TIMER, t);
 		if (saakm_state_of(t->where) == SAAKM_THROTTLED)
 			saakm_on_unblock((u64)s, (u64)t, home);
-		saakm_end((u64)s);
+		saakm_end(s);
 		SAAKM_IRQS_ON(irqs);
 		where = t->where;
 		if (saakm_state_of(where) == SAAKM_READY)
 			SAAKM_MOVE_ENTRY(BPF_FOR_EACH_ITER, p, where, t->key);
-		saakm_preempt_cores((u64)s);
+		saakm_preempt_cores(s);
 		saakm_start_timer(t);
 	}
 	bpf_rcu_read_unlock();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * SaaKM on sched_ext: ops.dispatch. A core chooses its next thread: events schedule, preempt, yield
- * and newly_idle. If it finds none, it spins or polls. Owns the spins of a core (spin_since).
+ * and newly_idle. If it finds none, it spins or polls.
  */
 #ifndef SAAKM_DISPATCH_H
 #define SAAKM_DISPATCH_H
@@ -55,6 +55,55 @@ static __always_inline void saakm_undo_choice(saakm_t s, thread_t t, u32 cpu, u3
 	SAAKM_UNLOCK();
 }
 
+/* Whether p may run on cpu: migration is not disabled elsewhere, and its affinity has not changed. */
+static __always_inline bool saakm_may_run(struct task_struct *p, u32 cpu)
+{
+	return scx_bpf_task_cpu(p) == cpu ||
+	       (!saakm_pinned(p) && bpf_cpumask_test_cpu(cpu, p->cpus_ptr));
+}
+
+/* Makes t RUNNING on cpu. False if another core has taken it. */
+static __always_inline bool saakm_start(saakm_t s, thread_t t, u64 where, u32 cpu, u32 queue)
+{
+	bool starts;
+
+	SAAKM_LOCK();
+	starts = saakm_is_ready_in(where, cpu, queue) &&
+		 saakm_transition(s, t, where, SAAKM_RUNNING, cpu, 0);
+	SAAKM_UNLOCK();
+	if (starts)
+		t->timer_at = 0;
+	return starts;
+}
+
+/*
+ * The same as saakm_move_to_local for a thread that is first in its DSQ, without a walk: 1 if some thread is in the
+ * local DSQ, 0 if the walk has to look.
+ *
+ * The kernel moves the thread that is first by then. If that is another one, ops.running lets the policy choose it, and
+ * the chosen thread is READY again.
+ */
+SAAKM_GLOBAL bool saakm_move_first(u64 context, u32 cpu, u32 thread, u32 queue)
+{
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+	u64 dsq = saakm_dsq(cpu, queue);
+	struct task_struct *p;
+	bool moved;
+	thread_t t;
+
+	if (!SAAKM_PEEKS || !bpf_ksym_exists(scx_bpf_dsq_peek))
+		return false;
+	p = scx_bpf_dsq_peek(dsq);
+	t = p ? saakm_thread_of(p) : NULL;
+	if (!t || t->index != thread || !saakm_may_run(p, cpu) ||
+	    !saakm_start(s, t, t->where, cpu, queue))
+		return false;
+	moved = scx_bpf_dsq_move_to_local(dsq, 0);
+	if (!moved || (p->scx.dsq && p->scx.dsq->id == dsq))
+		saakm_undo_choice(s, t, cpu, queue);
+	return moved;
+}
+
 /*
  * Makes the chosen thread RUNNING and moves its entry to cpu's local DSQ. False if another core has
  * taken it, or if it may not run here.
@@ -76,9 +125,7 @@ SAAKM_GLOBAL bool saakm_move_to_local(u64 context, u32 cpu, u32 thread, u32 queu
 		if (!t || t->index != thread)
 			continue;
 		where = t->where;
-		/* It may no longer run here: its affinity changed, or migration is disabled. */
-		if (scx_bpf_task_cpu(p) != cpu &&
-		    (saakm_pinned(p) || !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))) {
+		if (!saakm_may_run(p, cpu)) {
 			core_t home = scx_bpf_task_cpu(p);
 
 			SAAKM_LOCK();
@@ -91,13 +138,8 @@ SAAKM_GLOBAL bool saakm_move_to_local(u64 context, u32 cpu, u32 thread, u32 queu
 			}
 			return false;
 		}
-		SAAKM_LOCK();
-		went = saakm_is_ready_in(where, cpu, queue) &&
-		       saakm_transition(s, t, where, SAAKM_RUNNING, cpu, 0);
-		SAAKM_UNLOCK();
-		if (!went)
+		if (!saakm_start(s, t, where, cpu, queue))
 			return false;
-		t->timer_at = 0;
 		if (scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0))
 			return true;
 		saakm_undo_choice(s, t, cpu, queue);
@@ -134,10 +176,8 @@ SAAKM_GLOBAL int saakm_find_heads(u64 context, u32 cpu, u32 prev)
 }
 
 /* Event schedule: the policy chooses among the heads. Returns the index of the thread, 0: none. */
-SAAKM_GLOBAL u32 saakm_choose(u64 context, u32 cpu)
+static __always_inline u32 saakm_choose(saakm_t s, u32 cpu)
 {
-	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
-
 	s->scheduling = cpu + 1;
 	s->run = 0;
 	saakm_on_schedule((u64)s, cpu);
@@ -151,19 +191,20 @@ SAAKM_GLOBAL int saakm_schedule(u64 context, u32 cpu, u32 prev)
 	u32 tries;
 
 	for (tries = SAAKM_FORGET(0U); tries < 8 && can_loop; tries = SAAKM_FORGET(tries + 1)) {
-		u32 chosen;
+		u32 chosen, queue;
 
 		if (!saakm_find_heads(context, cpu, prev))
 			return 0;
 		SAAKM_LOCK();
-		chosen = saakm_choose(context, cpu);
+		chosen = saakm_choose(SAAKM_FIELD_AT(struct saakm, context), cpu);
 		SAAKM_UNLOCK();
 		if (!chosen)
 			return 0;
 		if (chosen == prev)
 			return 2;
-		if (saakm_move_to_local(context, cpu, chosen,
-					saakm_queue_of(saakm_thread_at(chosen)->where)))
+		queue = saakm_queue_of(saakm_thread_at(chosen)->where);
+		if (saakm_move_first(context, cpu, chosen, queue) ||
+		    saakm_move_to_local(context, cpu, chosen, queue))
 			return 1;
 	}
 	return 0;
@@ -175,6 +216,23 @@ static __always_inline void saakm_preempted(saakm_t s, thread_t t)
 	s->on_preempt = true;
 	saakm_on_preempt((u64)s, (u64)t);
 	s->on_preempt = false;
+}
+
+/*
+ * t no longer runs on cpu: accounts its run time. Called by the operation that knows it: ops.quiescent, ops.dispatch
+ * or ops.enqueue. ops.stopping would be a call more for each turn.
+ */
+static __always_inline void saakm_end_turn(saakm_t s, thread_t t, u32 cpu)
+{
+	u64 ran;
+
+	if (t->running_since < 0)
+		return;
+	ran = saakm_elapsed(t->running_since, s->now);
+	t->runtime += ran;
+	saakm_core_at(cpu)->busy_ns += ran;
+	t->running_since = -1;
+	saakm_charge(t, s->now);
 }
 
 /* prev is still runnable but leaves the core: event yield or preempt. */
@@ -203,24 +261,6 @@ static __always_inline bool saakm_sibling_busy(u32 cpu)
 			return true;
 	}
 	return false;
-}
-
-SAAKM_GLOBAL int saakm_end_spin(u64 context, u32 cpu)
-{
-	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
-	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
-
-	core->count.spin_ns += saakm_elapsed(core->spin_since, s->now);
-	core->spin_since = 0;
-	saakm_decided(SAAKM_DECISION(SAAKM_D_SPIN, false, cpu, 0), 0, 0);
-	return 0;
-}
-
-/* Ends a spin of cpu, if there is one. */
-static __always_inline void saakm_stop_spinning(saakm_t s, u32 cpu)
-{
-	if (saakm_core_at(cpu)->spin_since)
-		saakm_end_spin((u64)s, cpu);
 }
 
 /*
@@ -287,13 +327,28 @@ SAAKM_GLOBAL bool saakm_arrives_elsewhere(u32 cpu)
 }
 #endif
 
-/* The executing core, which finds nothing to run, is idle, and nobody has said so. */
-static __always_inline bool saakm_slept_before(u32 cpu)
+SAAKM_GLOBAL bool saakm_some_wait_among(void)
 {
-	struct task_struct *p = bpf_get_current_task_btf();
+	u64 some = SAAKM_FORGET(0ULL);
+	u32 w;
 
-	return cpu == bpf_get_smp_processor_id() && !p->pid &&
-	       !(SAAKM_LOAD(saakm_word_of(cpu)) & SAAKM_CORE_SLEEPS);
+	for (w = SAAKM_FORGET(0U); w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1))
+		some |= saakm_kept_in(SAAKM_KEPT_WAITING, w);
+	return some;
+}
+
+/* Whether a thread waits on some core, as far as the hints say. */
+static __always_inline bool saakm_some_wait(void)
+{
+	return WORLD->nr_words == 1 && !WORLD->split ? SAAKM_LOAD(saakm_line(0, SAAKM_KEPT_WAITING))
+						     : saakm_some_wait_among();
+}
+
+/* Whether cpu, which runs no thread of the policy, waits for one that has taken it and is on its way into the local DSQ. */
+static __always_inline bool saakm_awaits_thread(u32 cpu)
+{
+	return saakm_current_of(SAAKM_LOAD(saakm_word_of(cpu))) &&
+	       saakm_awaits(cpu, saakm_stranger_of(cpu));
 }
 
 /* cpu has nothing to run: event newly_idle and its moves, then idle, spinning or polling. */
@@ -309,11 +364,14 @@ SAAKM_GLOBAL int saakm_nothing_to_run(u64 context, u32 cpu)
 		bool found;
 		u32 i;
 
+		if (saakm_is_idle(SAAKM_LOAD(saakm_word_of(cpu))))
+			saakm_change(s, cpu, SAAKM_SEARCHES, 0);
+		if (saakm_awaits_thread(cpu))
+			goto sleep;
 		core->searched = SAAKM_SEARCHED;
-		s->now = scx_bpf_now();
 		s->nr_moves = 0;
-		saakm_change(s, cpu, SAAKM_SEARCHES, 0);
-		saakm_end_idleness(context);
+		if (s->left_idle)
+			saakm_end_all(context);
 		saakm_on_newly_idle((u64)s, cpu);
 		core->count.steals += s->nr_moves;
 		SAAKM_UNLOCK();
@@ -325,13 +383,12 @@ SAAKM_GLOBAL int saakm_nothing_to_run(u64 context, u32 cpu)
 		SAAKM_LOCK();
 		if (found)
 			return 0;
-		if (!s->nr_moves && saakm_arrives_elsewhere(cpu))
+		if (!s->nr_moves && saakm_some_wait() && saakm_arrives_elsewhere(cpu))
 			core->searched = SAAKM_AWAITS;
 	}
+sleep:
 #endif
-	/* The kernel calls update_idle only after a thread ran. This core has been idle since before the
-	   policy began; or it was idle, was kicked for a thread that another core took, and is again. */
-	saakm_sleep(s, cpu, saakm_slept_before(cpu) ? SAAKM_SLEEPS : SAAKM_SETTLES);
+	saakm_sleep(s, cpu);
 	if (core->warm_ns) {
 		core->warm_until = s->now + core->warm_ns;
 		core->warm_ns = 0;
@@ -349,18 +406,18 @@ SAAKM_GLOBAL int saakm_nothing_to_run(u64 context, u32 cpu)
 void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 {
 	bool runnable = prev && (prev->scx.flags & SCX_TASK_QUEUED);
-	thread_t t = runnable ? saakm_thread_of(prev) : NULL;
+	thread_t before = runnable ? saakm_thread_on(prev, cpu) : NULL, t = before;
 	bool goes = false;
 	bool taken = !runnable && saakm_stranger_goes_on(cpu);
-	saakm_t s = saakm_begin(SAAKM_IN_OPERATION, t);
-	int found;
+	saakm_t s = saakm_begin_as(SAAKM_IN_OPERATION, t, SAAKM_NEXT_DISPATCH);
+	int found = 0;
 
 	saakm_prepare_relief(cpu);
-	if (!taken)
+	if (!taken && saakm_is_taken(cpu))
 		saakm_change(s, cpu, SAAKM_STOPS, saakm_stranger_of(cpu));
 	if (!t || saakm_state_of(t->where) != SAAKM_RUNNING)
 		t = NULL;
-	else if (saakm_throttled_by((u64)t))
+	else if (saakm_throttled_by(t))
 		saakm_throttle((u64)s, (u64)t);
 	else
 		saakm_put_prev(s, prev, t, cpu);
@@ -372,7 +429,8 @@ void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 	}
 	/* The kernel may lock another core's run queue here, and that core may wait for our lock. */
 	SAAKM_UNLOCK();
-	found = saakm_schedule((u64)s, cpu, t ? t->index : 0);
+	if (t || (saakm_nr_ready(s, cpu) && !saakm_awaits_thread(cpu)))
+		found = saakm_schedule((u64)s, cpu, t ? t->index : 0);
 	SAAKM_LOCK();
 	if (t && found != 1) {
 		/* prev continues: the kernel keeps it if the local DSQ is empty. */
@@ -386,7 +444,17 @@ void BPF_STRUCT_OPS(saakm_dispatch, s32 cpu, struct task_struct *prev)
 		/* Nothing that the policy schedules, and alone. */
 		scx_bpf_task_set_slice(prev, SCX_SLICE_DFL);
 	}
-	saakm_finish((u64)s);
+	if (found == 1)
+		s->next = SAAKM_NEXT_RUNNING;
+	/* Without a slice, prev goes through ops.enqueue into a DSQ, where other cores find it. With a slice, the kernel
+	   would keep it for this core. */
+	if (runnable && (found == 1 || goes)) {
+		if (before)
+			saakm_end_turn(s, before, cpu);
+		if (!saakm_is_percpu_kthread(prev))
+			scx_bpf_task_set_slice(prev, 0);
+	}
+	saakm_finish(s);
 }
 
 #endif

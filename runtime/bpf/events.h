@@ -9,9 +9,18 @@
 
 /* ---- placement: events new and unblock ---------------------------------------------------- */
 
+/* Event schedule of core c, which has only thread t. */
+static __always_inline void saakm_choose_only(saakm_t s, thread_t t, u32 c)
+{
+	_Static_assert(SAAKM_MAX_QUEUES == 4, "each head is cleared");
+	s->heads[0] = s->heads[1] = s->heads[2] = s->heads[3] = 0;
+	s->heads[saakm_queue_of(t->where) & (SAAKM_MAX_QUEUES - 1)] = t->index;
+	saakm_choose(s, c);
+}
+
 /*
- * Event new or unblock: the policy makes t READY, which was neither READY nor RUNNING. `waker` is
- * the core that wakes or forks t. Returns t's new core.
+ * Event new or unblock: the policy makes t READY, which was neither READY nor RUNNING; or RUNNING, if t takes an idle
+ * core. `waker` is the core that wakes or forks t. Returns t's new core.
  */
 SAAKM_GLOBAL u32 saakm_place(u64 context, u64 thread, u32 waker)
 {
@@ -33,7 +42,12 @@ SAAKM_GLOBAL u32 saakm_place(u64 context, u64 thread, u32 waker)
 	}
 	chosen = saakm_core(t);
 	here->count.placed[t->reason & (SAAKM_MAX_REASONS - 1)]++;
-	saakm_end((u64)s);
+	saakm_end(s);
+	if (SAAKM_RUNS_FIRST && saakm_state_of(t->where) == SAAKM_RUNNING) {
+		SAAKM_LOCK();
+		saakm_choose_only(s, t, chosen);
+		SAAKM_UNLOCK();
+	}
 	if (s->nr_preempts && saakm_has(&s->preempts, chosen)) {
 		/* Postponed to saakm_insert: until then the core would not find t in its DSQ. */
 		saakm_exclude(&s->preempts, chosen);
@@ -41,6 +55,15 @@ SAAKM_GLOBAL u32 saakm_place(u64 context, u64 thread, u32 waker)
 		t->flags |= SAAKM_T_PREEMPTS;
 	}
 	return chosen;
+}
+
+/* Inserts p, which has taken its core, into the core's local DSQ. */
+static __always_inline void saakm_insert_local(struct task_struct *p, thread_t t, u64 enq_flags)
+{
+	saakm_join_group(t);
+	t->flags &= ~(SAAKM_T_OUTSIDE | SAAKM_T_YIELDS | SAAKM_T_PREEMPTS);
+	t->pid = p->pid;
+	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, SAAKM_SLICE_NS, enq_flags);
 }
 
 /* A thread wakes or is new: the policy places it now, and ops.enqueue inserts it. */
@@ -55,13 +78,22 @@ s32 BPF_STRUCT_OPS(saakm_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wa
 	state = saakm_state_of(t->where);
 	if (state != SAAKM_NOT_QUEUED && state != SAAKM_BLOCKED)
 		return prev_cpu;
-	if (saakm_is_percpu_kthread(p) || (state == SAAKM_BLOCKED && saakm_throttled_by((u64)t)))
+	if (saakm_is_percpu_kthread(p) || (state == SAAKM_BLOCKED && saakm_throttled_by(t)))
 		return prev_cpu;
 	saakm_update_affinity(t, prev_cpu, saakm_pinned(p));
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
+	s->takes = SAAKM_RUNS_FIRST;
 	chosen = saakm_place((u64)s, (u64)t, cpu);
-	saakm_preempt_cores((u64)s);
-	return bpf_cpumask_test_cpu(chosen, p->cpus_ptr) ? chosen : prev_cpu;
+	if (s->nr_preempts)
+		saakm_preempt_cores(s);
+	if (!bpf_cpumask_test_cpu(chosen, p->cpus_ptr))
+		return prev_cpu;
+	/* If a thread of another class takes the core meanwhile, the timer of the core frees t (strangers.h): with a function
+	   that older kernels lack. There ops.enqueue inserts t. */
+	if (SAAKM_RUNS_FIRST && saakm_state_of(t->where) == SAAKM_RUNNING &&
+	    __COMPAT_has_generic_reenq())
+		saakm_insert_local(p, t, 0);
+	return chosen;
 }
 
 /* Inserts p into the DSQ that its slot names, and kicks the core if necessary. */
@@ -106,22 +138,34 @@ static __always_inline void saakm_insert_global(struct task_struct *p, u64 enq_f
 /* Event preempt, outside ops.dispatch. */
 static __always_inline void saakm_interrupt(saakm_t s, thread_t t)
 {
+	saakm_end_turn(s, t, saakm_core(t));
 	saakm_change(s, saakm_core(t), SAAKM_STOPS, t->index);
 	t->flags |= SAAKM_T_OUTSIDE;
 	saakm_preempted(s, t);
 }
 
+/*
+ * Whether t, which is RUNNING, has taken the core `home` and is to be inserted there. Here the run queue of `home` is
+ * locked, so no thread of another class can take the core before t is in its local DSQ.
+ */
+static __always_inline bool saakm_has_taken(struct task_struct *p, thread_t t, u32 home)
+{
+	return SAAKM_RUNS_FIRST && (t->flags & SAAKM_T_OUTSIDE) && saakm_core(t) == home &&
+	       saakm_current_of(SAAKM_LOAD(saakm_word_of(home))) == t->index &&
+	       bpf_cpumask_test_cpu(home, p->cpus_ptr);
+}
+
 /* Inserts p into the DSQ of its cgroup if that has used up its time; false if it has not. */
 static __always_inline bool saakm_insert_throttled(struct task_struct *p, thread_t t, u64 enq_flags)
 {
-	u32 group = saakm_throttled_by((u64)t);
+	u32 group = saakm_throttled_by(t);
 	saakm_t s;
 
 	if (!group)
 		return false;
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
 	saakm_throttle((u64)s, (u64)t);
-	saakm_finish((u64)s);
+	saakm_finish(s);
 	scx_bpf_dsq_insert(p, saakm_group_dsq(group), SAAKM_SLICE_NS, enq_flags);
 	return true;
 }
@@ -150,6 +194,10 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 	saakm_join_group(t);
 	where = t->where;
 	state = saakm_state_of(where);
+	if (state == SAAKM_RUNNING && saakm_has_taken(p, t, home)) {
+		saakm_insert_local(p, t, enq_flags);
+		return;
+	}
 	if (state != SAAKM_READY && state != SAAKM_NOT_QUEUED &&
 	    saakm_insert_throttled(p, t, enq_flags))
 		return;
@@ -158,13 +206,13 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		s = saakm_begin(SAAKM_IN_OPERATION, t);
 		saakm_update_affinity(t, home, saakm_pinned(p));
 		saakm_interrupt(s, t);
-		saakm_finish((u64)s);
+		saakm_finish(s);
 	} else if (state != SAAKM_READY) {
 		/* Not placed by ops.select_cpu: pinned, or enqueued again after DETACHED. */
 		saakm_update_affinity(t, home, saakm_pinned(p));
 		s = saakm_begin(SAAKM_IN_OPERATION, t);
 		saakm_place((u64)s, (u64)t, waker);
-		saakm_preempt_cores((u64)s);
+		saakm_preempt_cores(s);
 	}
 	/* The affinity may have changed since the placement. */
 	where = t->where;
@@ -173,7 +221,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		saakm_transition(s, t, where, SAAKM_DETACHED, home, 0);
 		saakm_update_affinity(t, home, saakm_pinned(p));
 		saakm_place((u64)s, (u64)t, home);
-		saakm_preempt_cores((u64)s);
+		saakm_preempt_cores(s);
 		where = t->where;
 	}
 	/* No core would look for it in a DSQ of the policy. */
@@ -212,7 +260,7 @@ SAAKM_GLOBAL int saakm_place_here(u64 thread, u32 cpu)
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
 	saakm_change(s, cpu, SAAKM_STOPS, saakm_stranger_of(cpu));
 	saakm_place((u64)s, thread, cpu);
-	saakm_preempt_cores((u64)s);
+	saakm_preempt_cores(s);
 	t->flags &= ~(SAAKM_T_OUTSIDE | SAAKM_T_PREEMPTS);
 	return 0;
 }
@@ -222,10 +270,13 @@ static __always_inline void saakm_start_turn(saakm_t s, struct task_struct *p, t
 {
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 
+	/* The kernel had kept it for the core, behind another thread. */
+	saakm_end_turn(s, t, cpu);
 	t->running_since = s->now;
 	t->charged = s->now;
 	t->timer_at = 0;
-	if (saakm_throttled_by((u64)t)) {
+	t->flags &= ~SAAKM_T_OUTSIDE;
+	if (saakm_throttled_by(t)) {
 		/* Its cgroup used up its time while it was in a queue: ops.dispatch throttles it. */
 		scx_bpf_task_set_slice(p, 0);
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
@@ -244,74 +295,48 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 {
 	u32 cpu = scx_bpf_task_cpu(p);
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
-	thread_t t = saakm_thread_of(p);
+	thread_t t = saakm_thread_on(p, cpu);
 	bool unplaced = t && saakm_is_unplaced(p, t);
 	saakm_t s;
 	u64 where;
 
 	if (unplaced)
 		saakm_place_here((u64)t, cpu);
-	s = saakm_begin(SAAKM_IN_OPERATION, t);
+	s = saakm_begin_as(SAAKM_IN_OPERATION, t, SAAKM_NEXT_RUNNING);
 	saakm_stop_spinning(s, cpu);
 	core->warm_until = 0;
 	core->searched = SAAKM_NOT_SEARCHED;
 	core->rounds = 0;
 	core->heard = WORLD->missed;
-	saakm_change(s, cpu, SAAKM_WAKES, 0);
 	if (!t) {
 		saakm_change(s, cpu, SAAKM_RUNS, saakm_stranger_of(cpu));
 		goto out;
 	}
 	where = t->where;
 	/* A thread that goes on is not chosen anew: its turn does not begin again. */
-	if (!unplaced && saakm_is_ready_in(where, cpu, saakm_queue_of(where))) {
-		_Static_assert(SAAKM_MAX_QUEUES == 4, "each head is cleared");
-		s->heads[0] = s->heads[1] = s->heads[2] = s->heads[3] = 0;
-		s->heads[saakm_queue_of(where) & (SAAKM_MAX_QUEUES - 1)] = t->index;
-		saakm_choose((u64)s, cpu);
-	}
+	if (!unplaced && saakm_is_ready_in(where, cpu, saakm_queue_of(where)))
+		saakm_choose_only(s, t, cpu);
+	/* The core that it had taken does not wait for it. */
+	if (saakm_state_of(where) == SAAKM_RUNNING && saakm_core_of(where) != cpu)
+		saakm_change(s, saakm_core_of(where), SAAKM_STOPS, t->index);
 	/* The kernel ran t past the policy. It runs: a thief that moves t at the same time has come too
 	   late. */
 	while ((saakm_state_of(where) != SAAKM_RUNNING || saakm_core_of(where) != cpu) &&
 	       !saakm_transition(s, t, where, SAAKM_RUNNING, cpu, 0) && can_loop)
 		where = t->where;
-	saakm_change(s, cpu, SAAKM_RUNS, t->index);
+	saakm_change_fast(s, cpu, SAAKM_RUNS, t->index);
 	if (unplaced)
 		saakm_update_affinity(t, cpu, saakm_pinned(p));
 	saakm_start_turn(s, p, t, cpu);
 out:
-	saakm_finish((u64)s);
-}
-
-/*
- * p stops running on its core: accounts its run time.
- *
- * If p stays runnable, another thread has taken the core. Without a slice, p goes through ops.enqueue
- * into a DSQ, where other cores find it. With a slice, the kernel would keep it for this core.
- */
-void BPF_STRUCT_OPS(saakm_stopping, struct task_struct *p, bool runnable)
-{
-	struct saakm_core SAAKM_MEM *core = saakm_core_at(scx_bpf_task_cpu(p));
-	thread_t t = saakm_thread_of(p);
-	u64 now = scx_bpf_now();
-
-	if (runnable && !saakm_is_percpu_kthread(p))
-		scx_bpf_task_set_slice(p, 0);
-	if (!t || t->running_since < 0)
-		return;
-	SAAKM_LOCK();
-	t->runtime += now - t->running_since;
-	core->busy_ns += now - t->running_since;
-	t->running_since = -1;
-	SAAKM_UNLOCK();
-	saakm_charge(t, now);
+	saakm_finish(s);
 }
 
 /* p is no longer runnable: event block or terminate; or DETACHED, to be enqueued again. */
 void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
 {
 	u32 cpu = scx_bpf_task_cpu(p);
-	thread_t t = saakm_thread_of(p);
+	thread_t t = saakm_thread_on(p, cpu);
 	u32 state;
 	u64 where;
 	saakm_t s;
@@ -322,6 +347,7 @@ void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
 	t->timer_at = 0;
 	t->flags &= ~SAAKM_T_YIELDS;
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
+	saakm_end_turn(s, t, cpu);
 	/* Without event preempt, the policy would not know that t has run. */
 	if (!(deq_flags & SCX_DEQ_SLEEP) && saakm_state_of(t->where) == SAAKM_RUNNING)
 		saakm_interrupt(s, t);
@@ -336,16 +362,18 @@ void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
 		 !saakm_transition(s, t, where, state,
 				   state == SAAKM_RUNNING ? cpu : saakm_core_of(where), 0) &&
 		 can_loop);
-	saakm_change(s, saakm_core(t), SAAKM_STOPS, t->index);
+	saakm_change_fast(s, saakm_core(t), SAAKM_STOPS, t->index);
 	if (state != SAAKM_RUNNING) {
-		saakm_end((u64)s);
+		saakm_end(s);
 		return;
 	}
 	if (p->__state & TASK_DEAD)
 		saakm_on_terminate((u64)s, (u64)t);
 	else
 		saakm_on_block((u64)s, (u64)t);
-	saakm_finish((u64)s);
+	saakm_finish(s);
+	if (cpu == s->cpu)
+		s->next = SAAKM_NEXT_DISPATCH;
 }
 
 /* sched_yield: ends the slice, so that ops.dispatch calls event yield. */
@@ -401,6 +429,12 @@ SAAKM_GLOBAL u64 saakm_begin_tick(u64 thread)
 	return (u64)s;
 }
 
+/* Whether a thread waits in cpu's local DSQ, where no other core finds it. */
+static __always_inline bool saakm_waits_in_kernel(u32 cpu)
+{
+	return scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu) > 0;
+}
+
 /* The kernel ticks for a core without a tick of its own (nohz_full) on another core. */
 void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 {
@@ -411,9 +445,12 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 	if (!t || saakm_state_of(t->where) != SAAKM_RUNNING)
 		return;
 	saakm_charge(t, scx_bpf_now());
-	/* A slice of 0 is a preemption that the kernel is about to carry out. */
+	/* A slice of 0 is a preemption that the kernel is about to carry out. A thread of the local DSQ is on no core
+	   to the policy, and no core can steal it: p makes room. */
 	if (p->scx.slice && !saakm_is_percpu_kthread(p))
-		scx_bpf_task_set_slice(p, saakm_throttled_by((u64)t) ? 0 : SAAKM_SLICE_NS);
+		scx_bpf_task_set_slice(p, saakm_throttled_by(t) || saakm_waits_in_kernel(cpu)
+						  ? 0
+						  : SAAKM_SLICE_NS);
 	if (!saakm_tick_is_due(cpu))
 		return;
 	s = SAAKM_FIELD_AT(struct saakm, saakm_begin_tick((u64)t));
@@ -423,30 +460,15 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 #ifdef SAAKM_ON_BALANCE
 	saakm_on_balance((u64)s, cpu);
 #endif
-	saakm_end((u64)s);
+	saakm_end(s);
 	if (s->nr_preempts && saakm_has(&s->preempts, cpu)) {
 		saakm_exclude(&s->preempts, cpu);
 		s->nr_preempts--;
 		saakm_core_at(cpu)->count.preemptions++;
 		scx_bpf_task_set_slice(p, 0);
 	}
-	saakm_preempt_cores((u64)s);
+	saakm_preempt_cores(s);
 	saakm_postpone_moves((u64)s);
-}
-
-/* The idle loop of cpu starts or ends. */
-void BPF_STRUCT_OPS(saakm_update_idle, s32 cpu, bool idle)
-{
-	saakm_t s = saakm_begin(SAAKM_IN_OPERATION, NULL);
-
-	if (idle) {
-		saakm_sleep(s, cpu, SAAKM_SLEEPS);
-		saakm_poll_arrival(cpu);
-	} else {
-		saakm_change(s, cpu, SAAKM_WAKES, 0);
-		saakm_stop_spinning(s, cpu);
-	}
-	saakm_finish((u64)s);
 }
 
 /* ---- life of a thread ---------------------------------------------------------------------- */
@@ -543,7 +565,7 @@ void BPF_STRUCT_OPS(saakm_disable, struct task_struct *p)
 		;
 	if (scx_bpf_task_running(p))
 		saakm_change(s, cpu, SAAKM_RUNS, saakm_stranger_of(cpu));
-	saakm_end((u64)s);
+	saakm_end(s);
 }
 
 void BPF_STRUCT_OPS(saakm_set_weight, struct task_struct *p, u32 weight)
@@ -695,11 +717,9 @@ SCX_OPS_DEFINE(saakm_ops,
 	       .enqueue = (void *)saakm_enqueue,
 	       .dispatch = (void *)saakm_dispatch,
 	       .running = (void *)saakm_running,
-	       .stopping = (void *)saakm_stopping,
 	       .quiescent = (void *)saakm_quiescent,
 	       .yield = (void *)saakm_yield,
 	       .tick = (void *)saakm_tick,
-	       .update_idle = (void *)saakm_update_idle,
 	       .cpu_release = (void *)saakm_cpu_release,
 	       .init_task = (void *)saakm_init_task,
 	       .exit_task = (void *)saakm_exit_task,

@@ -2,7 +2,7 @@
 /*
  * SaaKM on sched_ext: how a handler of the policy is called. A function for each handler; its context, from
  * saakm_begin to saakm_end or saakm_finish; and what follows from its effects: events enter_idle and exit_idle,
- * the end of claims, and preemptions. Owns the idle periods of cores (idle_since), and the underload
+ * the end of claims, and preemptions. Owns the idle periods and spins of cores (idle_since, spin_since), and the underload
  * (struct saakm_window).
  */
 #ifndef SAAKM_HANDLERS_H
@@ -79,22 +79,30 @@ SAAKM_GLOBAL int saakm_weigh(u64 thread);
  * The context is that of the core that executes this. The event may be of another core: when a
  * thread changes the priority, affinity or class of a running thread, its operations run here.
  */
-static __always_inline saakm_t saakm_begin(enum saakm_context_level level, thread_t t)
+static __always_inline saakm_t saakm_begin_as(enum saakm_context_level level, thread_t t,
+					      enum saakm_next next)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	saakm_t s = saakm_context(cpu, level);
 
 	saakm_use_arena();
-	s->now = scx_bpf_now();
+	if (!next || s->next != next)
+		s->now = scx_bpf_now();
+	s->next = SAAKM_NEXT_ANY;
 	s->cpu = cpu;
 	s->subject = t ? t->index : 0;
-	s->run = s->nr_moves = s->scheduling = s->held = 0;
+	s->run = s->nr_moves = s->scheduling = s->held = s->takes = 0;
 	s->on_timer = level == SAAKM_IN_TIMER;
 	s->room = SAAKM_MOVES;
 	SAAKM_LOCK();
 	if (t && t->group)
 		saakm_weigh((u64)t);
 	return s;
+}
+
+static __always_inline saakm_t saakm_begin(enum saakm_context_level level, thread_t t)
+{
+	return saakm_begin_as(level, t, SAAKM_NEXT_ANY);
 }
 
 /*
@@ -109,24 +117,24 @@ static __always_inline u64 saakm_elapsed(u64 begun, u64 now)
 /* ---- idleness ---------------------------------------------------------------------------- */
 
 /*
- * Core `cpu` sleeps: its idle loop starts (SAAKM_SLEEPS), or goes on after a kick (SAAKM_SETTLES).
- * If no thread is READY there, it enters `idle`: event enter_idle.
+ * Core `cpu` found nothing to run, and will sleep. If no thread is READY there or coming, it enters `idle`: event
+ * enter_idle. Its dispatch says so, not ops.update_idle, which would be two calls more for each sleep.
  *
  * Only the core itself stores idle_since and becomes idle; any core may end that. idle_since is
  * stored before the fully ordered swap of the word. saakm_exit_idle loads it after the swap that
  * ended the idleness, and sees this period's value. A handler that only tests the bit loads both
  * plainly: on arm64 it may see an older idle_since.
  */
-static __always_inline void saakm_sleep(saakm_t s, u32 cpu, u32 change)
+static __always_inline void saakm_sleep(saakm_t s, u32 cpu)
 {
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
 	u64 word = SAAKM_LOAD(saakm_word_of(cpu));
 
 	if (!saakm_has(&WORLD->online, cpu))
 		return;
-	if (!saakm_is_idle(word) && !saakm_ready_of(word))
+	if (!saakm_is_idle(word) && saakm_is_empty(word))
 		core->idle_since = s->now;
-	if (!saakm_change(s, cpu, change, 0))
+	if (!saakm_change_fast(s, cpu, SAAKM_SLEEPS, 0))
 		return;
 	core->count.idles++;
 #ifdef SAAKM_ON_ENTER_IDLE
@@ -137,66 +145,62 @@ static __always_inline void saakm_sleep(saakm_t s, u32 cpu, u32 change)
 }
 
 /* Core c has left `idle`: event exit_idle. Runs on the core that removed it. */
-SAAKM_GLOBAL int saakm_exit_idle(u64 context, u32 c)
+static __always_inline void saakm_exit_idle(saakm_t s, u32 c)
 {
-	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(c);
 
 	core->count.idle_ns += saakm_elapsed(core->idle_since, s->now);
 #ifdef SAAKM_ON_EXIT_IDLE
 	saakm_on_exit_idle((u64)s, c);
 #endif
-	return 0;
 }
 
 /* Event exit_idle of the cores that have left idle. */
-SAAKM_GLOBAL int saakm_end_idleness(u64 context)
+static __always_inline void saakm_end_idleness(saakm_t s)
 {
-	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	core_t c;
 
 	if (s->left_idle) {
-		saakm_exit_idle(context, s->left_idle - 1);
+		saakm_exit_idle(s, s->left_idle - 1);
 		s->left_idle = 0;
 	}
-	if (s->nr_left) {
-		SAAKM_EACH(s, c, w, s->left.word[w]) {
-			saakm_exclude(&s->left, c);
-			saakm_exit_idle(context, c);
-		}
-		s->nr_left = 0;
+	if (!s->nr_left)
+		return;
+	SAAKM_EACH(s, c, w, s->left.word[w]) {
+		saakm_exclude(&s->left, c);
+		saakm_exit_idle(s, c);
 	}
-	return 0;
+	s->nr_left = 0;
 }
 
 /* Releases the claims that ended in no placement. */
-SAAKM_GLOBAL int saakm_end_claims(u64 context)
+static __always_inline void saakm_end_claims(saakm_t s)
 {
-	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	core_t c;
 
+	if (!s->nr_claims)
+		return;
 	SAAKM_EACH(s, c, w, s->claims.word[w]) {
 		saakm_exclude(&s->claims, c);
 		saakm_return_claim(c);
 	}
 	s->nr_claims = 0;
-	return 0;
 }
 
-static __always_inline void saakm_end_handler(saakm_t s)
+SAAKM_GLOBAL int saakm_end_all(u64 context)
 {
-	if (s->left_idle || s->nr_left)
-		saakm_end_idleness((u64)s);
-	if (s->nr_claims)
-		saakm_end_claims((u64)s);
-	SAAKM_UNLOCK();
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+
+	saakm_end_idleness(s);
+	saakm_end_claims(s);
+	return 0;
 }
 
 /* Ends a handler. A call, because the verifier would check each branch for each state of the caller. */
-SAAKM_GLOBAL int saakm_end(u64 context)
+static __always_inline void saakm_end(saakm_t s)
 {
-	saakm_end_handler(SAAKM_FIELD_AT(struct saakm, context));
-	return 0;
+	saakm_end_all((u64)s);
+	SAAKM_UNLOCK();
 }
 
 /* ---- preemption --------------------------------------------------------------------------- */
@@ -269,8 +273,7 @@ SAAKM_GLOBAL int saakm_preempt_core(u32 c)
 	return 0;
 }
 
-/* Preempts the threads of the cores in s->preempts. */
-SAAKM_GLOBAL int saakm_preempt_cores(u64 context)
+SAAKM_GLOBAL int saakm_preempt_all(u64 context)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	core_t c;
@@ -285,15 +288,48 @@ SAAKM_GLOBAL int saakm_preempt_cores(u64 context)
 	return 0;
 }
 
-/* Ends the handler of an operation, which then has nothing else to do. */
-SAAKM_GLOBAL int saakm_finish(u64 context)
+/* Preempts the threads of the cores in s->preempts. */
+static __always_inline void saakm_preempt_cores(saakm_t s)
+{
+	saakm_preempt_all((u64)s);
+}
+
+SAAKM_GLOBAL int saakm_finish_all(u64 context)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 
-	saakm_end_handler(s);
-	if (s->nr_preempts)
-		saakm_preempt_cores(context);
+	saakm_end(s);
+	saakm_preempt_cores(s);
 	return 0;
+}
+
+/* Ends the handler of an operation, which then has nothing else to do. Inline: most handlers leave nothing to do. */
+static __always_inline void saakm_finish(saakm_t s)
+{
+	if (s->left_idle | s->nr_left | s->nr_claims | s->nr_preempts)
+		saakm_finish_all((u64)s);
+	else
+		SAAKM_UNLOCK();
+}
+
+/* ---- spins -------------------------------------------------------------------------------- */
+
+SAAKM_GLOBAL int saakm_end_spin(u64 context, u32 cpu)
+{
+	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
+	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
+
+	core->count.spin_ns += saakm_elapsed(core->spin_since, s->now);
+	core->spin_since = 0;
+	saakm_decided(SAAKM_DECISION(SAAKM_D_SPIN, false, cpu, 0), 0, 0);
+	return 0;
+}
+
+/* Ends a spin of cpu, if there is one. */
+static __always_inline void saakm_stop_spinning(saakm_t s, u32 cpu)
+{
+	if (saakm_core_at(cpu)->spin_since)
+		saakm_end_spin((u64)s, cpu);
 }
 
 /* ---- underload --------------------------------------------------------------------------- */

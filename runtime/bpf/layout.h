@@ -12,7 +12,7 @@
 #ifndef SAAKM_LAYOUT_H
 #define SAAKM_LAYOUT_H
 
-#define SAAKM_LAYOUT 15 /* increment on any change below */
+#define SAAKM_LAYOUT 16 /* increment on any change below */
 
 #define SAAKM_WORLD_AT 0x1000UL     /* struct saakm_world */
 #define SAAKM_TOLD_SETS_AT 0x2000UL /* log.h: sets of cores as last logged */
@@ -53,6 +53,10 @@
  * and may interrupt BPF timers. The third context holds moves that wait for a timer.
  */
 enum saakm_context_level { SAAKM_IN_OPERATION, SAAKM_IN_TIMER, SAAKM_POSTPONED, SAAKM_CONTEXTS };
+
+/* A core switches threads in one go: ops.quiescent, ops.dispatch, ops.running. The next one may use the time of the one
+   before. */
+enum saakm_next { SAAKM_NEXT_ANY, SAAKM_NEXT_DISPATCH, SAAKM_NEXT_RUNNING };
 
 /* Whether an idle core has called newly_idle since a thread last ran there. */
 enum saakm_search {
@@ -216,6 +220,8 @@ struct saakm {
 	uint32_t nr_left;                 /* members of `left` */
 	uint32_t on_timer;                /* the event is `timer` */
 	uint32_t on_preempt;              /* the event is `preempt` */
+	uint32_t takes;                   /* a placement on an idle core takes it */
+	uint32_t next;                    /* enum saakm_next: what may use `now` again */
 	uint32_t moved;                   /* the last saakm_ready succeeded */
 	uint32_t held;                    /* index of the thread that a steal may move, */
 	uint64_t from;                    /* and its `where` when the walk reached it */

@@ -131,6 +131,11 @@ static __always_inline u64 SAAKM_MEM *saakm_word_of(core_t c)
 	return &saakm_core_at(c)->word;
 }
 
+static __always_inline u64 SAAKM_MEM *saakm_place_of(u32 index)
+{
+	return &saakm_thread_at(index)->where;
+}
+
 #define SAAKM_PARTS SAAKM_FIELD_AT(struct saakm_parts, SAAKM_PARTS_AT)
 
 static __always_inline u64 SAAKM_MEM *saakm_line(u32 part, u32 set)

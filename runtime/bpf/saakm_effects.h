@@ -82,10 +82,6 @@ SAAKM_GLOBAL u32 saakm_peek(u64 context, core_t c, u32 queue)
 	thread_t t;
 	u32 index;
 
-	if (!saakm_nr_ready(s, c)) {
-		(void)SAAKM_LOG_WALK(c, queue);
-		return 0;
-	}
 	SAAKM_READ_QUEUES();
 	index = saakm_first_entry(c, queue);
 	if (index)
@@ -101,6 +97,10 @@ static __always_inline thread_t saakm_first(saakm_t s, core_t c, u32 queue)
 {
 	if (s->scheduling == c + 1)
 		return saakm_thread_at(s->heads[queue & (SAAKM_MAX_QUEUES - 1)]);
+	if (!saakm_nr_ready(s, c)) {
+		(void)SAAKM_LOG_WALK(c, queue);
+		return NULL;
+	}
 	return saakm_thread_at(saakm_peek((u64)s, c, queue));
 }
 
@@ -117,14 +117,23 @@ static __always_inline void saakm_note_left(saakm_t s, core_t c)
 	}
 }
 
-/* Changes c's word (enum saakm_change). True if c has entered `idle`. */
-static __always_inline bool saakm_change(saakm_t s, core_t c, u32 change, u32 thread)
+static __always_inline bool saakm_note(saakm_t s, core_t c, u32 result)
 {
-	u32 result = saakm_change_core(c, change, thread);
-
 	if (result == SAAKM_LEFT_IDLE)
 		saakm_note_left(s, c);
 	return result == SAAKM_ENTERED_IDLE;
+}
+
+/* Changes c's word (enum saakm_change). True if c has entered `idle`. */
+static __always_inline bool saakm_change(saakm_t s, core_t c, u32 change, u32 thread)
+{
+	return saakm_note(s, c, saakm_change_core(c, change, thread));
+}
+
+/* The same without a call, for what each turn of a thread does. */
+static __always_inline bool saakm_change_fast(saakm_t s, core_t c, u32 change, u32 thread)
+{
+	return saakm_note(s, c, saakm_change_here(c, change, thread));
 }
 
 SAAKM_GLOBAL int saakm_count_runnable(int change);
@@ -149,6 +158,20 @@ static __always_inline bool saakm_transition(saakm_t s, thread_t t, u64 old, u32
 	if (SAAKM_UNDERLOAD && saakm_is_runnable(state) != saakm_is_runnable(before))
 		saakm_count_runnable(saakm_is_runnable(state) ? 1 : -1);
 	return true;
+}
+
+/* The end of t, or of its turn. Only the events of t change the place of a thread that is not READY. */
+static __always_inline void saakm_stop(saakm_t s, thread_t t, u32 state)
+{
+	u64 old = t->where;
+
+	if (saakm_state_of(old) != SAAKM_RUNNING) {
+		saakm_transition(s, t, old, state, saakm_core_of(old), 0);
+		return;
+	}
+	SAAKM_CAS(&t->where, old, saakm_place_after(old, state, saakm_core_of(old), 0));
+	if (SAAKM_UNDERLOAD)
+		saakm_count_runnable(-1);
 }
 
 /*
@@ -212,6 +235,23 @@ static __always_inline void saakm_release(saakm_t s, core_t c)
 }
 
 /*
+ * A placement on an idle core takes it: t will run there next, and no other core can steal it before. The caller then
+ * lets the policy schedule it (saakm_place). True if t has taken c.
+ */
+static __always_inline bool saakm_takes(saakm_t s, thread_t t, u64 old, core_t c, u32 queue)
+{
+	u32 result = saakm_take_core(&t->where, t->index, old, c, queue);
+
+	if (result && SAAKM_UNDERLOAD)
+		saakm_count_runnable(1);
+	if (!(result & SAAKM_LEFT_IDLE))
+		return false;
+	saakm_note_left(s, c);
+	t->timer_at = 0;
+	return true;
+}
+
+/*
  * t => c.queue: makes t READY there, or moves a READY t.
  *
  * If the kernel has taken a thread that the handler held, this does nothing, and saakm_moved() is
@@ -230,6 +270,7 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 	bool queued =
 		moves && !(t->flags & SAAKM_T_OUTSIDE); /* it has an entry, which must follow */
 	u32 n = s->nr_moves;
+	bool taken;
 
 	c &= SAAKM_MAX_CORES - 1;
 	s->moved = false;
@@ -242,7 +283,10 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 		saakm_core_at(s->cpu)->count.moves_refused++;
 		return;
 	}
-	if (!saakm_transition(s, t, old, SAAKM_READY, c, queue))
+	taken = s->takes && !moves && saakm_takes(s, t, old, c, queue);
+	if (s->takes && !taken)
+		old = t->where;
+	if (!taken && !saakm_transition(s, t, old, SAAKM_READY, c, queue))
 		return;
 	s->moved = true;
 	t->key = key;
@@ -255,7 +299,7 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 	}
 	saakm_decided(SAAKM_DECISION(moves ? SAAKM_D_MOVE : SAAKM_D_PLACE, moves, c, reason),
 		      t->pid, saakm_core_at(c)->seen_khz);
-	SAAKM_LOG(SAAKM_L_READY, 0, c, t->serial, queue, key, reason);
+	SAAKM_LOG(SAAKM_L_READY, taken, c, t->serial, queue, key, reason);
 	saakm_release(s, c);
 }
 
@@ -274,17 +318,13 @@ static __always_inline void saakm_run(saakm_t s, thread_t t)
 
 static __always_inline void saakm_blocked(saakm_t s, thread_t t)
 {
-	u64 old = t->where;
-
-	saakm_transition(s, t, old, SAAKM_BLOCKED, saakm_core_of(old), 0);
+	saakm_stop(s, t, SAAKM_BLOCKED);
 	SAAKM_LOG(SAAKM_L_BLOCKED, 0, 0, t->serial, 0, 0, 0);
 }
 
 static __always_inline void saakm_terminated(saakm_t s, thread_t t)
 {
-	u64 old = t->where;
-
-	saakm_transition(s, t, old, SAAKM_TERMINATED, saakm_core_of(old), 0);
+	saakm_stop(s, t, SAAKM_TERMINATED);
 	SAAKM_LOG(SAAKM_L_TERMINATED, 0, 0, t->serial, 0, 0, 0);
 }
 

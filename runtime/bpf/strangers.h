@@ -9,7 +9,7 @@
  *
  * The threads behind a stranger may wait for long, and the core has no ticks that would balance
  * them. So a timer of the core, which is owned here, places them again: event unblock. A turn of the
- * stranger begins in sched_switch.
+ * stranger begins when its class runs it.
  */
 #ifndef SAAKM_STRANGERS_H
 #define SAAKM_STRANGERS_H
@@ -131,12 +131,12 @@ SAAKM_GLOBAL int saakm_place_again(u32 c, u32 queue)
 			saakm_on_unblock((u64)s, (u64)t, c);
 			saakm_give_back((u64)s, (u64)t);
 		}
-		saakm_end((u64)s);
+		saakm_end(s);
 		SAAKM_IRQS_ON(irqs);
 		where = t->where;
 		if (s->nr_moves && saakm_state_of(where) == SAAKM_READY)
 			SAAKM_MOVE_ENTRY(BPF_FOR_EACH_ITER, p, where, t->key);
-		saakm_preempt_cores((u64)s);
+		saakm_preempt_cores(s);
 		saakm_start_timer(t);
 	}
 	bpf_rcu_read_unlock();
@@ -151,6 +151,9 @@ static int saakm_relief_timer_fired(void *map, u32 *key, struct saakm_relief *re
 	__sync_val_compare_and_swap(&relief->armed, 1, 0);
 	if (!saakm_is_taken(c))
 		return 0;
+	/* A thread that had taken the core when the stranger came. */
+	if (__COMPAT_has_generic_reenq() && scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | c) > 0)
+		scx_bpf_dsq_reenq(SCX_DSQ_LOCAL_ON | c, 0);
 	for (queue = SAAKM_FORGET(0U); queue < SAAKM_QUEUES && can_loop;
 	     queue = SAAKM_FORGET(queue + 1))
 		saakm_place_again(c, queue);
@@ -180,27 +183,40 @@ static __always_inline void saakm_prepare_relief(u32 c)
 /* ---- who runs ------------------------------------------------------------------------------ */
 
 /*
- * The executing core switches to `next`. ops.running and ops.update_idle have been called for a
- * thread of the policy and for the idle thread; they end the stranger's turn.
+ * p, of another class, runs next on cpu, whose run queue is locked. The stranger's turn ends in ops.running of a thread
+ * of the policy, or in ops.dispatch, which precedes the idle thread.
  */
+SAAKM_GLOBAL int saakm_begin_stranger(u32 cpu)
+{
+	u64 word = SAAKM_LOAD(saakm_word_of(cpu));
+	saakm_t s;
+
+	/* A thread that the core had chosen, or that runs, when the stranger arrived: ops.enqueue returns it to its queue. */
+	if (scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu) > 0 && cpu == bpf_get_smp_processor_id())
+		scx_bpf_reenqueue_local_from_anywhere();
+	s = saakm_begin(SAAKM_IN_OPERATION, NULL);
+	saakm_stop_spinning(s, cpu);
+	saakm_change(s, cpu, SAAKM_RUNS, saakm_stranger_of(cpu));
+	saakm_end(s);
+	/* Some thread waits, or is on its way into the local DSQ. */
+	if (saakm_ready_of(word) || saakm_current_of(word))
+		saakm_relieve(cpu);
+	return 0;
+}
+
+static __always_inline int saakm_runs_next(struct task_struct *p, u32 cpu)
+{
+	saakm_use_arena();
+	if (saakm_is_stranger(p) && !saakm_is_taken(cpu))
+		saakm_begin_stranger(cpu);
+	return 0;
+}
+
+/* Each switch of any thread. The kernels that we know let no program see the switches to real-time threads alone. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(saakm_switched, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	u32 cpu = bpf_get_smp_processor_id();
-	saakm_t s;
-
-	saakm_use_arena();
-	if (!saakm_is_stranger(next) || saakm_is_taken(cpu))
-		return 0;
-	/* A thread that the core had chosen when `next` arrived: ops.enqueue returns it to its queue. */
-	if (scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL) > 0)
-		scx_bpf_reenqueue_local_from_anywhere();
-	s = saakm_begin(SAAKM_IN_OPERATION, NULL);
-	saakm_change(s, cpu, SAAKM_RUNS, saakm_stranger_of(cpu));
-	saakm_end((u64)s);
-	if (saakm_nr_ready(s, cpu))
-		saakm_relieve(cpu);
-	return 0;
+	return saakm_runs_next(next, bpf_get_smp_processor_id());
 }
 
 /*

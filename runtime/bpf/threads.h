@@ -39,6 +39,19 @@ static __always_inline thread_t saakm_thread_of(struct task_struct *p)
 }
 
 /*
+ * The same for a thread that runs on cpu, or is about to: mostly that of the core's word. Ids of threads are unique, and
+ * a thread that execs and takes another's id is found in the map.
+ */
+static __always_inline thread_t saakm_thread_on(struct task_struct *p, u32 cpu)
+{
+	thread_t t;
+
+	saakm_use_arena();
+	t = saakm_thread_at(saakm_current_of(SAAKM_LOAD(saakm_word_of(cpu))));
+	return t && t->pid == p->pid ? t : saakm_thread_of(p);
+}
+
+/*
  * Lists of free slots. A core keeps up to SAAKM_SPARE_SLOTS for itself, so that most forks and exits
  * write no word of other cores. The others are in WORLD->free.
  *

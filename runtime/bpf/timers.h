@@ -191,14 +191,14 @@ static int saakm_thread_timer_fired(void *map, u32 *key, struct saakm_timer *tim
 		saakm_on_timer((u64)s, (u64)t);
 		saakm_give_back((u64)s, (u64)t);
 	}
-	saakm_end((u64)s);
+	saakm_end(s);
 	SAAKM_IRQS_ON(irqs);
 	if (s->nr_moves) {
 		s->nr_moves = 0;
 		saakm_core_at(cpu)->count.timers_moved++;
 		saakm_move_entry(*key, from, queue, cpu);
 	}
-	saakm_preempt_cores((u64)s);
+	saakm_preempt_cores(s);
 	return 0;
 }
 

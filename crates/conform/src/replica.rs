@@ -14,6 +14,7 @@ pub const QUEUES: usize = hearth_scx::layout::MAX_QUEUES;
 /// The handler of a timer holds its thread, so that it is MIGRATING.
 const READY: u8 = hearth_scx::layout::state::READY;
 const MIGRATING: u8 = hearth_scx::layout::state::MIGRATING;
+const RUNNING: u8 = hearth_scx::layout::state::RUNNING;
 
 /// The last logged state of a core.
 #[derive(Clone, Copy, Default)]
@@ -68,6 +69,8 @@ pub struct Replayed {
     pub logged: Logged,
     pub script: Script,
     scheduling: bool,
+    /// The last decision was a placement that took its core: the thread runs next.
+    takes: bool,
     pub decisions: BTreeMap<&'static str, u64>,
     pub visits: u64,
 }
@@ -94,6 +97,7 @@ pub fn replica<'a>(policy: &'a Native, header: &Header) -> Replica<'a> {
             },
             script: Script::default(),
             scheduling: false,
+            takes: false,
             decisions: BTreeMap::new(),
             visits: 0,
         },
@@ -171,6 +175,7 @@ impl Replayed {
         match self.expected() {
             Some((expected, after)) if expected == decision => {
                 self.script.at = after;
+                self.takes = self.script.records[after - 1].flag != 0;
                 *self.decisions.entry(decision.name()).or_default() += 1;
             }
             Some((expected, _)) => self.differ(expected, decision),
@@ -232,9 +237,11 @@ impl Replayed {
         all.fold(0xcbf2_9ce4_8422_2325, |hash, word| (hash ^ word).wrapping_mul(0x100_0000_01b3))
     }
 
-    /// Puts a thread into a queue of a core that exists.
+    /// Puts a thread into a queue of a core that exists; or on the core, if it takes it.
     pub fn enqueue(&mut self, memory: &mut Memory<'_>, thread: u32, core: u32, queue: u32) {
-        let state = std::mem::replace(&mut self.states[thread as usize], READY);
+        let takes = std::mem::take(&mut self.takes);
+        let new = if takes { RUNNING } else { READY };
+        let state = std::mem::replace(&mut self.states[thread as usize], new);
         if [READY, MIGRATING].contains(&state) {
             let from = memory.thread(thread).core;
             let old = memory.core_mut(from);
@@ -246,10 +253,12 @@ impl Replayed {
         }
         let t = memory.thread_mut(thread);
         (t.core, t.queue) = (core, queue);
-        let new = memory.core_mut(core);
-        new.nr_ready += 1;
-        new.nr_running += 1;
-        memory.instance.waiting.insert(core);
+        if takes {
+            memory.set_current(core, Some(thread));
+        } else {
+            memory.set_nr_ready(core, memory.core(core).nr_ready + 1);
+            memory.instance.waiting.insert(core);
+        }
         memory.instance.claimed.remove(core);
         if memory.instance.idle.contains(core) {
             memory.clear_idle(core);

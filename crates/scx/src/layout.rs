@@ -108,6 +108,7 @@ pub mod state {
 
     numbers! { u8:
         READY = SAAKM_READY,
+        RUNNING = SAAKM_RUNNING,
         MIGRATING = SAAKM_MIGRATING,
     }
 }

@@ -18,10 +18,10 @@ mod variants;
 
 pub use bindings::{
     SAAKM_ARRIVES as ARRIVES, SAAKM_BLOCKED as BLOCKED, SAAKM_CHANGED as CHANGED, SAAKM_CLAIMED as CLAIMED,
-    SAAKM_ENTERED_IDLE as ENTERED_IDLE, SAAKM_LEAVES as LEAVES, SAAKM_MIGRATING as MIGRATING,
-    SAAKM_READY as READY, SAAKM_RUNNING as RUNNING, SAAKM_RUNS as RUNS, SAAKM_SEARCHES as SEARCHES,
-    SAAKM_SETTLES as SETTLES, SAAKM_SLEEPS as SLEEPS, SAAKM_STARTS as STARTS, SAAKM_STOPS as STOPS,
-    SAAKM_WAKES as WAKES,
+    SAAKM_ENTERED_IDLE as ENTERED_IDLE, SAAKM_LEAVES as LEAVES, SAAKM_LEFT_IDLE as LEFT_IDLE,
+    SAAKM_MIGRATING as MIGRATING, SAAKM_READY as READY, SAAKM_RUNNING as RUNNING, SAAKM_RUNS as RUNS,
+    SAAKM_SEARCHES as SEARCHES, SAAKM_SLEEPS as SLEEPS, SAAKM_STARTS as STARTS, SAAKM_STOPS as STOPS,
+    SAAKM_TAKES as TAKES,
 };
 use bindings::{
     SAAKM_CORE_CURRENT_AT as CURRENT_AT, SAAKM_CORE_CURRENT_MASK as CURRENT_MASK, SAAKM_CORE_IDLE as IDLE,
@@ -90,18 +90,19 @@ impl Core {
 /// change adds or takes at most one thread, that an idle core has none, and that only the core itself becomes idle.
 pub fn theory_allows(before: Core, after: Core, change: u32) -> bool {
     let (old, new) = (before.threads(), after.threads());
-    let own = matches!(change, SLEEPS | SETTLES | STARTS | RUNS | STOPS | WAKES | SEARCHES);
+    let own = matches!(change, SLEEPS | STARTS | RUNS | STOPS | SEARCHES);
     let count = match change {
         ARRIVES => new == old + 1 && after.current == before.current,
+        // `receive` and then the core's own choice, at once.
+        TAKES => before.idle && old == 0 && new == 1 && after.ready == 0 || after == before,
         LEAVES => old == new + 1 && after.current == before.current,
         RUNS => new == old || new == old + 1,
-        // The idle loop runs: no thread does.
-        STOPS | SLEEPS => (new == old || old == new + 1) && after.ready == before.ready,
+        STOPS => (new == old || old == new + 1) && after.ready == before.ready,
         _ => new == old,
     };
     count
         && (!after.idle || new == 0)
-        && (own || after.current == before.current)
+        && (own || change == TAKES || after.current == before.current)
         && (!after.idle || before.idle || own)
 }
 
@@ -323,21 +324,75 @@ impl Machine {
         self.kick(core, false);
     }
 
+    /// The same, but a thread that finds the core idle takes it (saakm_ready). True if it has taken it: the kernel then
+    /// runs it there, as `arrive` says.
+    pub fn take_or_place_on(&self, thread: usize, core: usize) -> bool {
+        // SAFETY: as in `change`.
+        let result =
+            unsafe { (self.operations.take_core)(thread as u32, self.load_place(thread), core as u32) };
+        if result & LEFT_IDLE == 0 {
+            self.place_on(thread, core);
+            return false;
+        }
+        self.check(self.core(core).current == thread as u32, || {
+            format!("thread {thread} has taken core {core}, which has {:?}", self.core(core))
+        });
+        true
+    }
+
+    /// The thread, which has taken the core, comes out of the core's local queue: ops.running.
+    pub fn arrive(&self, thread: usize, core: usize) {
+        self.kick(core, false);
+        self.run(thread, core);
+    }
+
+    /// Whether the core waits for a thread that has taken it.
+    pub fn awaits(&self, core: usize) -> bool {
+        // SAFETY: as in `change`.
+        unsafe { (self.operations.awaits)(core as u32, 0) }
+    }
+
+    /// The idle core looks for a thread: it searches and steals `thread` from core `from`, unless another takes the core
+    /// (saakm_nothing_to_run). True if it runs the thread.
+    pub fn search(&self, core: usize, thread: usize, from: usize) -> bool {
+        self.change(core, SEARCHES, 0);
+        if self.awaits(core) || !self.steal(thread, from, core) {
+            self.sleep(core);
+            return false;
+        }
+        let old = self.load_place(thread);
+        if place(old) != (READY, core) || !self.transition(thread, old, RUNNING, core) {
+            self.sleep(core);
+            return false;
+        }
+        true
+    }
+
     /// A placement that claims one of the cores, in their order; otherwise on core `other`, without a claim.
     pub fn claim_one_of(&self, thread: usize, cores: &[usize], other: usize) {
-        for core in cores {
-            // SAFETY: as in `change`.
-            if unsafe { (self.operations.take_claim)(*core as u32) } == CLAIMED {
-                self.check(self.core(*core).threads() == 0, || {
-                    format!("core {core} is claimed but not empty")
-                });
+        match cores.iter().find(|core| self.claim(**core)) {
+            Some(core) => {
                 self.place_on(thread, *core);
-                // SAFETY: as in `change`.
-                unsafe { (self.operations.release_claim)(*core as u32) };
-                return;
+                self.release(*core);
             }
+            None => self.place_on(thread, other),
         }
-        self.place_on(thread, other);
+    }
+
+    /// A claim of the core for a placement. False if it is not idle, or another placement has a claim.
+    pub fn claim(&self, core: usize) -> bool {
+        // SAFETY: as in `change`.
+        let claimed = unsafe { (self.operations.take_claim)(core as u32) } == CLAIMED;
+        self.check(!claimed || self.core(core).threads() == 0, || {
+            format!("core {core} is claimed but not empty")
+        });
+        claimed
+    }
+
+    /// Ends a claim.
+    pub fn release(&self, core: usize) {
+        // SAFETY: as in `change`.
+        unsafe { (self.operations.release_claim)(core as u32) };
     }
 
     /// Takes the thread if it is READY on `from`: its place then.
@@ -362,7 +417,6 @@ impl Machine {
 
     /// The kernel has taken the thread's entry from the queue of `core`: ops.running.
     pub fn run(&self, thread: usize, core: usize) {
-        self.change(core, WAKES, 0);
         loop {
             let old = self.load_place(thread);
             if place(old) == (RUNNING, core) || self.transition(thread, old, RUNNING, core) {
@@ -379,9 +433,9 @@ impl Machine {
         self.check(blocked, || format!("thread {thread} cannot block"));
     }
 
-    /// The idle loop starts (SLEEPS), or goes on after a kick (SETTLES).
-    pub fn sleep(&self, core: usize, change: u32) {
-        if self.change(core, change, 0) == ENTERED_IDLE {
+    /// The core found nothing to run.
+    pub fn sleep(&self, core: usize) {
+        if self.change(core, SLEEPS, 0) == ENTERED_IDLE {
             let mut heard = self.heard[core].load(Relaxed);
             // SAFETY: as in `change`; `heard` outlives the call.
             if unsafe { (self.operations.has_missed)(&raw mut heard) } {

@@ -43,6 +43,11 @@ static uint64_t *saakm_word_of(core_t c)
 	return &cells.core[c];
 }
 
+static uint64_t *saakm_place_of(uint32_t thread)
+{
+	return &cells.place[thread];
+}
+
 static uint64_t *saakm_kept(uint32_t set, core_t c)
 {
 	return &cells.set[set][c / 2];
@@ -92,6 +97,16 @@ static uint32_t change_place(uint32_t thread, uint64_t old, uint32_t state, core
 	return saakm_change_place(&cells.place[thread], thread, old, state, c, 0);
 }
 
+static uint32_t take_core(uint32_t thread, uint64_t old, core_t c)
+{
+	return saakm_take_core(&cells.place[thread], thread, old, c, 0);
+}
+
+static uint32_t change_here(core_t c, uint32_t change, uint32_t thread)
+{
+	return saakm_change_here(c, change, thread);
+}
+
 static void release_claim(core_t c)
 {
 	saakm_return_claim(c);
@@ -101,6 +116,8 @@ extern const struct operations {
 	uint64_t (*word_after)(uint64_t word, uint32_t change, uint32_t thread);
 	uint32_t (*change_core)(core_t c, uint32_t change, uint32_t thread);
 	uint32_t (*change_place)(uint32_t thread, uint64_t old, uint32_t state, core_t c);
+	uint32_t (*take_core)(uint32_t thread, uint64_t old, core_t c);
+	bool (*awaits)(core_t c, uint32_t not_coming);
 	uint32_t (*take_claim)(core_t c);
 	void (*release_claim)(core_t c);
 	bool (*has_missed)(uint64_t *heard);
@@ -108,8 +125,10 @@ extern const struct operations {
 
 const struct operations EXPLORE_OPERATIONS = {
 	.word_after = saakm_word_after,
-	.change_core = saakm_change_core,
+	.change_core = change_here,
 	.change_place = change_place,
+	.take_core = take_core,
+	.awaits = saakm_awaits,
 	.take_claim = saakm_take_claim,
 	.release_claim = release_claim,
 	.has_missed = saakm_has_missed,

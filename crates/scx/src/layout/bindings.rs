@@ -12,7 +12,7 @@ pub const SAAKM_CORE_IDLE: i64 = -9223372036854775808;
 pub const SAAKM_CHANGED: u32 = 1;
 pub const SAAKM_LEFT_IDLE: u32 = 2;
 pub const SAAKM_ENTERED_IDLE: u32 = 4;
-pub const SAAKM_LAYOUT: u32 = 15;
+pub const SAAKM_LAYOUT: u32 = 16;
 pub const SAAKM_WORLD_AT: u32 = 4096;
 pub const SAAKM_TOLD_SETS_AT: u32 = 8192;
 pub const SAAKM_ZERO_AT: u32 = 12288;
@@ -81,11 +81,10 @@ pub const SAAKM_ARRIVES: saakm_change = 0;
 pub const SAAKM_LEAVES: saakm_change = 1;
 pub const SAAKM_STARTS: saakm_change = 2;
 pub const SAAKM_RUNS: saakm_change = 3;
-pub const SAAKM_STOPS: saakm_change = 4;
-pub const SAAKM_SLEEPS: saakm_change = 5;
-pub const SAAKM_WAKES: saakm_change = 6;
-pub const SAAKM_SETTLES: saakm_change = 7;
-pub const SAAKM_SEARCHES: saakm_change = 8;
+pub const SAAKM_TAKES: saakm_change = 4;
+pub const SAAKM_STOPS: saakm_change = 5;
+pub const SAAKM_SLEEPS: saakm_change = 6;
+pub const SAAKM_SEARCHES: saakm_change = 7;
 pub type saakm_change = ::std::os::raw::c_uint;
 pub const SAAKM_NOT_IDLE: saakm_claim_result = 0;
 pub const SAAKM_LOST: saakm_claim_result = 1;
@@ -96,6 +95,10 @@ pub const SAAKM_IN_TIMER: saakm_context_level = 1;
 pub const SAAKM_POSTPONED: saakm_context_level = 2;
 pub const SAAKM_CONTEXTS: saakm_context_level = 3;
 pub type saakm_context_level = ::std::os::raw::c_uint;
+pub const SAAKM_NEXT_ANY: saakm_next = 0;
+pub const SAAKM_NEXT_DISPATCH: saakm_next = 1;
+pub const SAAKM_NEXT_RUNNING: saakm_next = 2;
+pub type saakm_next = ::std::os::raw::c_uint;
 pub const SAAKM_NOT_SEARCHED: saakm_search = 0;
 pub const SAAKM_SEARCHED: saakm_search = 1;
 pub const SAAKM_AWAITS: saakm_search = 2;
@@ -240,6 +243,8 @@ pub struct saakm {
     pub nr_left: u32,
     pub on_timer: u32,
     pub on_preempt: u32,
+    pub takes: u32,
+    pub next: u32,
     pub moved: u32,
     pub held: u32,
     pub from: u64,

@@ -26,7 +26,25 @@ fn place_then_search(m: &Machine) {
     if m.sees_waiting(0) {
         m.kick(1, true);
     }
-    m.sleep(1, SLEEPS);
+    m.sleep(1);
+}
+
+/// At most one thread runs on core 0 or is coming to run there, and the core knows it.
+fn one_runs_on_core_0(m: &Machine) {
+    let running: Vec<usize> = (0..THREADS).filter(|thread| m.place(*thread) == (RUNNING, 0)).collect();
+    m.check(running.len() < 2 && running.iter().all(|thread| m.core(0).current == *thread as u32), || {
+        format!("threads {running:?} run on core 0, which has {:?}", m.core(0))
+    });
+}
+
+/// A placement that claims core 0 and takes it, or else goes to core 2.
+fn claim_and_take(m: &Machine, thread: usize) {
+    if m.claim(0) {
+        m.take_or_place_on(thread, 0);
+        m.release(0);
+    } else {
+        m.place_on(thread, 2);
+    }
 }
 
 static SCENARIOS: &[Scenario] = &[
@@ -57,7 +75,7 @@ static SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "a core goes to sleep, and a thread is placed there",
         start: Start { cores: [Core::BUSY; CORES], places: [NONE, (BLOCKED, 0), NONE, NONE], pair: 0 },
-        operations: &[|m| m.sleep(0, SLEEPS), |m| m.place_on(1, 0)],
+        operations: &[|m| m.sleep(0), |m| m.place_on(1, 0)],
         rest: nothing,
         preemptions: None,
     },
@@ -66,8 +84,8 @@ static SCENARIOS: &[Scenario] = &[
         start: Start { cores: [Core::BUSY; CORES], places: [NONE, (BLOCKED, 0), NONE, NONE], pair: 0 },
         operations: &[
             |m| {
-                m.sleep(0, SLEEPS);
-                m.sleep(0, SETTLES);
+                m.sleep(0);
+                m.sleep(0);
             },
             |m| m.place_on(1, 0),
             |m| {
@@ -85,7 +103,7 @@ static SCENARIOS: &[Scenario] = &[
             pair: 0,
         },
         operations: &[
-            |m| m.sleep(0, SLEEPS),
+            |m| m.sleep(0),
             |m| {
                 m.claim_one_of(1, &[0, 1], 2);
             },
@@ -150,7 +168,7 @@ static SCENARIOS: &[Scenario] = &[
                 m.steal(1, 1, 0);
             },
             |m| m.run(1, 1),
-            |m| m.sleep(0, SETTLES),
+            |m| m.sleep(0),
         ],
         rest: nothing,
         preemptions: Some(3),
@@ -208,7 +226,7 @@ static SCENARIOS: &[Scenario] = &[
                 }
                 m.run(1, 0);
                 m.block(1, 0);
-                m.sleep(0, SLEEPS);
+                m.sleep(0);
                 m.place_on(2, if m.sees_idle(0) { 0 } else { 2 });
             },
         ],
@@ -227,7 +245,7 @@ static SCENARIOS: &[Scenario] = &[
         operations: &[
             |m| {
                 m.change(0, SEARCHES, 0);
-                m.sleep(0, SETTLES);
+                m.sleep(0);
             },
             |m| m.claim_one_of(1, &[0], 2),
         ],
@@ -252,7 +270,7 @@ static SCENARIOS: &[Scenario] = &[
                 if m.sees_ready(1, 0) {
                     m.run(1, 0);
                 } else {
-                    m.sleep(0, SETTLES);
+                    m.sleep(0);
                 }
             },
         ],
@@ -272,9 +290,116 @@ static SCENARIOS: &[Scenario] = &[
                 if m.sees_ready(1, 0) {
                     m.run(1, 0);
                 } else {
-                    m.sleep(0, SLEEPS);
+                    m.sleep(0);
                 }
             },
+        ],
+        rest: nothing,
+        preemptions: None,
+    },
+    Scenario {
+        name: "two placements take one idle core",
+        start: Start {
+            cores: [Core::IDLE, Core::BUSY, Core::BUSY],
+            places: [NONE, (BLOCKED, 0), (BLOCKED, 0), NONE],
+            pair: 0,
+        },
+        operations: &[
+            |m| {
+                m.take_or_place_on(1, 0);
+            },
+            |m| {
+                m.take_or_place_on(2, 0);
+            },
+        ],
+        rest: one_runs_on_core_0,
+        preemptions: None,
+    },
+    Scenario {
+        name: "a placement takes a core that goes to sleep, and runs, blocks, and the core sleeps again",
+        start: Start {
+            cores: [Core::BUSY; CORES],
+            places: [NONE, (BLOCKED, 0), (BLOCKED, 0), NONE],
+            pair: 0,
+        },
+        operations: &[
+            |m| m.sleep(0),
+            |m| {
+                if m.take_or_place_on(1, 0) {
+                    m.arrive(1, 0);
+                    m.block(1, 0);
+                    m.sleep(0);
+                }
+            },
+            |m| m.place_on(2, 0),
+        ],
+        rest: nothing,
+        preemptions: Some(3),
+    },
+    Scenario {
+        name: "a placement takes an idle core that searches",
+        start: Start {
+            cores: [Core::IDLE, Core { ready: 1, current: 3, ..Core::BUSY }, Core::BUSY],
+            places: [NONE, (BLOCKED, 0), (READY, 1), (RUNNING, 1)],
+            pair: 0,
+        },
+        operations: &[
+            |m| {
+                m.search(0, 2, 1);
+            },
+            |m| {
+                m.take_or_place_on(1, 0);
+            },
+        ],
+        rest: one_runs_on_core_0,
+        preemptions: None,
+    },
+    Scenario {
+        name: "the kernel runs a thread that has taken a core on another core, while the core looks for threads",
+        start: Start {
+            cores: [Core::IDLE, Core::BUSY, Core::BUSY],
+            places: [NONE, (BLOCKED, 0), NONE, NONE],
+            pair: 0,
+        },
+        operations: &[
+            |m| {
+                if m.take_or_place_on(1, 0) {
+                    m.change(0, STOPS, 1);
+                    m.run(1, 1);
+                }
+            },
+            |m| {
+                if !m.awaits(0) {
+                    m.sleep(0);
+                }
+            },
+        ],
+        rest: nothing,
+        preemptions: None,
+    },
+    Scenario {
+        name: "two placements claim and take one idle core",
+        start: Start {
+            cores: [Core::IDLE, Core::BUSY, Core::BUSY],
+            places: [NONE, (BLOCKED, 0), (BLOCKED, 0), NONE],
+            pair: 0,
+        },
+        operations: &[|m| claim_and_take(m, 1), |m| claim_and_take(m, 2)],
+        rest: |m| m.check(m.core(0).threads() < 2, || "two placements claimed one core".into()),
+        preemptions: None,
+    },
+    Scenario {
+        name: "of two hyperthreads, one goes to sleep, and one is taken",
+        start: Start {
+            cores: [Core::IDLE, Core::BUSY, Core::BUSY],
+            places: [NONE, (BLOCKED, 0), NONE, NONE],
+            pair: 0b11,
+        },
+        operations: &[
+            |m| {
+                m.take_or_place_on(1, 0);
+            },
+            |m| m.sleep(1),
         ],
         rest: nothing,
         preemptions: None,
@@ -286,21 +411,21 @@ static SCENARIOS: &[Scenario] = &[
             places: [NONE, (BLOCKED, 0), NONE, NONE],
             pair: 0b11,
         },
-        operations: &[|m| m.place_on(1, 0), |m| m.sleep(1, SLEEPS)],
+        operations: &[|m| m.place_on(1, 0), |m| m.sleep(1)],
         rest: nothing,
         preemptions: None,
     },
     Scenario {
         name: "two hyperthreads go to sleep",
         start: Start { cores: [Core::BUSY; CORES], places: [NONE; THREADS], pair: 0b11 },
-        operations: &[|m| m.sleep(0, SLEEPS), |m| m.sleep(1, SLEEPS)],
+        operations: &[|m| m.sleep(0), |m| m.sleep(1)],
         rest: nothing,
         preemptions: None,
     },
     Scenario {
         name: "two hyperthreads go to sleep, and one gets a thread",
         start: Start { cores: [Core::BUSY; CORES], places: [NONE, (BLOCKED, 0), NONE, NONE], pair: 0b11 },
-        operations: &[|m| m.sleep(0, SLEEPS), |m| m.sleep(1, SLEEPS), |m| m.place_on(1, 0)],
+        operations: &[|m| m.sleep(0), |m| m.sleep(1), |m| m.place_on(1, 0)],
         rest: nothing,
         preemptions: Some(3),
     },
@@ -309,7 +434,7 @@ static SCENARIOS: &[Scenario] = &[
 /// A thread blocks, its core sleeps, and the thread wakes up there and runs.
 fn sleep_and_wake(m: &Machine) {
     m.block(1, 0);
-    m.sleep(0, SLEEPS);
+    m.sleep(0);
     m.place_on(1, 0);
     m.run(1, 0);
 }
@@ -345,14 +470,77 @@ static CYCLES: &[Scenario] = &[
         start: Start { cores: [RUNS_1, Core::BUSY, Core::BUSY], places: RUNNING_1, pair: 0b11 },
         operations: &[|m| {
             m.block(1, 0);
-            m.sleep(0, SLEEPS);
+            m.sleep(0);
             m.claim_one_of(1, &[0], 1);
             m.run(1, 0);
         }],
         rest: |m| swaps_are(m, [2, 0, 2, 2]),
         preemptions: None,
     },
+    Scenario {
+        name: "a sleep, and a wake-up that takes the core",
+        start: Start { cores: [RUNS_1, Core::BUSY, Core::BUSY], places: RUNNING_1, pair: 0 },
+        operations: &[|m| {
+            m.block(1, 0);
+            m.sleep(0);
+            m.take_or_place_on(1, 0);
+            m.arrive(1, 0);
+        }],
+        rest: |m| swaps_are(m, [2, 0, 0, 0]),
+        preemptions: None,
+    },
 ];
+
+/// A placement that ends its claim before it has taken the core.
+static ENDS_CLAIM_FIRST: Scenario = Scenario {
+    name: "a claim ends before its placement",
+    start: Start {
+        cores: [Core::IDLE, Core::BUSY, Core::BUSY],
+        places: [NONE, (BLOCKED, 0), (BLOCKED, 0), NONE],
+        pair: 0,
+    },
+    operations: &[
+        |m| {
+            let claimed = m.claim(0);
+            m.release(0);
+            m.take_or_place_on(1, if claimed { 0 } else { 2 });
+        },
+        |m| claim_and_take(m, 2),
+    ],
+    rest: |m| m.check(m.core(0).threads() < 2, || "two placements claimed one core".into()),
+    preemptions: None,
+};
+
+/// A core that searches without asking whether it has been taken.
+static DOES_NOT_WAIT: Scenario = Scenario {
+    name: "a core does not wait for the thread that has taken it",
+    start: Start {
+        cores: [Core::IDLE, ONE_READY, Core::BUSY],
+        places: [NONE, (BLOCKED, 0), (READY, 1), NONE],
+        pair: 0,
+    },
+    operations: &[
+        |m| {
+            m.change(0, SEARCHES, 0);
+            if m.steal(2, 1, 0) {
+                m.run(2, 0);
+            }
+        },
+        |m| {
+            m.take_or_place_on(1, 0);
+        },
+    ],
+    rest: one_runs_on_core_0,
+    preemptions: None,
+};
+
+#[test]
+fn operations_in_a_wrong_order_are_noticed() {
+    for scenario in [&ENDS_CLAIM_FIRST, &DOES_NOT_WAIT] {
+        let result = explore(Operations::original(), Order::Full, scenario);
+        assert!(result.is_err(), "{}", scenario.name);
+    }
+}
 
 #[test]
 fn a_sleep_and_a_wake_up_write_few_shared_words() {
