@@ -564,7 +564,17 @@ fn every_order_keeps_the_properties() {
 
 #[test]
 fn every_mutant_is_noticed() {
-    for mutant in mutants() {
+    are_noticed(mutants().step_by(2));
+}
+
+/// On another core.
+#[test]
+fn every_other_mutant_is_noticed() {
+    are_noticed(mutants().skip(1).step_by(2));
+}
+
+fn are_noticed(mutants: impl Iterator<Item = &'static str>) {
+    for mutant in mutants {
         let operations = Operations::variant(mutant).expect("compiled by build.rs");
         let noticed = SCENARIOS
             .iter()
