@@ -214,6 +214,8 @@ pub struct Search {
     pub prover: Prover,
     /// The number of contexts that it searched.
     pub contexts: usize,
+    /// The contexts that it did not search, because Why3 takes too long to split their goals.
+    pub too_large: Vec<String>,
     /// The contexts in which it proves `false`. There must be none.
     pub contradictory: Vec<String>,
 }
@@ -273,11 +275,18 @@ impl Context {
 fn search(folder: &Folder, contexts: &[Context], options: &Options) -> Result<Vec<Search>, Error> {
     let why3 = Why3::find(folder.path(), options)?;
     let by = |prover| {
-        let found =
-            at_once(options.at_once, contexts, |context| why3.contradicts_itself(prover, &context.goal))?;
-        let found = contexts.iter().zip(found).filter(|(_, found)| *found);
-        let contradictory = found.map(|(context, _)| context.name.clone()).collect();
-        Ok(Search { prover, contexts: contexts.len(), contradictory })
+        let found = at_once(options.at_once, contexts, |context| {
+            match why3.contradicts_itself(prover, &context.goal) {
+                Err(Error::TooLarge) => Ok(None),
+                found => found.map(Some),
+            }
+        })?;
+        let those = |wanted| {
+            let of = contexts.iter().zip(&found).filter(|(_, found)| **found == wanted);
+            of.map(|(context, _)| context.name.clone()).collect::<Vec<_>>()
+        };
+        let (contradictory, too_large) = (those(Some(true)), those(None));
+        Ok(Search { prover, contexts: contexts.len() - too_large.len(), too_large, contradictory })
     };
     [Prover::Z3, Prover::Cvc4].into_iter().map(by).collect()
 }

@@ -277,16 +277,6 @@ impl Why3 {
 
     /// Writes the provers' input files for goals of one file: one per part, or one for each whole goal.
     fn split(&self, prover: &str, goals: &[Goal], apart: bool) -> Result<Vec<Vec<Part>>, Error> {
-        self.split_within(SPLIT_SECONDS, prover, goals, apart)
-    }
-
-    fn split_within(
-        &self,
-        seconds: u64,
-        prover: &str,
-        goals: &[Goal],
-        apart: bool,
-    ) -> Result<Vec<Vec<Part>>, Error> {
         let Some(Goal { file, .. }) = goals.first() else { return Ok(Vec::new()) };
         let mut selection = Vec::new();
         for goal in goals {
@@ -295,7 +285,7 @@ impl Why3 {
                 selection.extend(["-G", &goal.goal]);
             }
         }
-        let (folder, files) = self.write_parts(prover, file, &selection, apart, seconds)?;
+        let (folder, files) = self.write_parts(prover, file, &selection, apart, SPLIT_SECONDS)?;
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let of = |goal: &Goal| {
             let prefix = format!("{stem}-{}-", goal.module);
@@ -429,9 +419,9 @@ impl Why3 {
         };
         let name = name.as_ref().ok_or(Error::NoProver)?;
         let only = std::slice::from_ref(goal);
-        let mut parts = self.split_within(THEORY_SECONDS, name, only, true)?.concat();
+        let mut parts = self.split(name, only, true)?.concat();
         if parts.is_empty() {
-            parts = self.split_within(THEORY_SECONDS, name, only, false)?.concat();
+            parts = self.split(name, only, false)?.concat();
         }
         if parts.is_empty() {
             return Err(Error::NoGoal(format!("{}.{}", goal.module, goal.goal)));
@@ -507,7 +497,7 @@ impl Part {
 /// Limit of processor time for Why3. It writes or splits a goal within seconds, or the goal has too many paths.
 const SPLIT_SECONDS: u64 = 3;
 
-/// The same for all goals of a file of the theory, and where no verdict depends on it.
+/// The same for all goals of a file of the theory.
 const THEORY_SECONDS: u64 = 60;
 
 const TOO_MANY: &str = "Why3 cannot take it apart: too many paths";

@@ -78,11 +78,12 @@ fn all_other_programs_have_bodies() {
     assert_eq!(names, ["now_state", "steal", "schedule", "newly_idle", "moved", "steal_alone", "caused"]);
 }
 
-/// Each prover searched all contexts, and found nothing.
+/// Each prover searched all contexts but those that are too large, and found nothing.
 fn consistent(searches: &[Search], contexts: usize) {
     assert_eq!(searches.iter().map(|s| s.prover).collect::<Vec<_>>(), [Prover::Z3, Prover::Cvc4]);
     for search in searches {
-        assert_eq!(search.contexts, contexts);
+        assert_eq!(search.contexts + search.too_large.len(), contexts);
+        println!("{:?}: too large: {:?}", search.prover, search.too_large);
         assert_eq!(search.contradictory, Vec::<String>::new(), "{:?}", search.prover);
     }
 }
