@@ -82,6 +82,8 @@ struct Entry {
     counts: bool,
     #[serde(default)]
     costs: bool,
+    #[serde(default)]
+    warns: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -139,6 +141,8 @@ pub struct Case {
     pub counts: bool,
     /// What it measured is compared with `cost.toml`.
     pub costs: bool,
+    /// The function of the kernel that may warn.
+    pub warns: Option<String>,
 }
 
 impl Case {
@@ -204,6 +208,7 @@ fn expand(entry: &Entry) -> Vec<Case> {
                 guest: entry.guest.clone(),
                 counts: entry.counts,
                 costs: entry.costs,
+                warns: entry.warns.clone(),
             });
         }
     }

@@ -220,9 +220,23 @@ fn judge(case: &Case, folder: &Path, status: i32) -> Result<(), String> {
     wrong.extend(forbidden.map(|text| format!("it printed: {text}")));
     let failed = output.lines().filter(|line| line.starts_with("FAILED"));
     wrong.extend(failed.map(str::to_owned));
-    let complaints = log.lines().filter(|line| complains(line));
+    let log = without_warnings_of(&log, case.warns.as_deref());
+    let complaints = log.iter().filter(|line| complains(line));
     wrong.extend(complaints.map(|line| format!("the kernel complains: {line}")));
     if wrong.is_empty() { Ok(()) } else { Err(format!("{output}\n{}", wrong.join("\n"))) }
+}
+
+/// The lines of the kernel's log without the warnings of a function: each has a line with its name, and later a trace of calls.
+fn without_warnings_of<'l>(log: &'l str, function: Option<&str>) -> Vec<&'l str> {
+    let mut traces = 0;
+    let stays = |line: &&str| {
+        let warns = function.is_some_and(|function| line.contains("WARNING:") && line.contains(function));
+        traces += u32::from(warns);
+        let trace = traces > 0 && line.contains("Call Trace");
+        traces -= u32::from(trace);
+        !warns && !trace
+    };
+    log.lines().filter(stays).collect()
 }
 
 /// Whether a line of the kernel's log reports a problem. The watchdog must report policy `loses`.
