@@ -306,7 +306,7 @@ SAAKM_FUNCTION int saakm_follow(core_t c, uint32_t set)
 }
 
 /* The same, as one attempt without a call: false if saakm_follow is needed, because others change the word or the set. */
-static inline bool saakm_follows(core_t c, uint32_t set, bool in)
+static inline bool saakm_follow_once(core_t c, uint32_t set, bool in)
 {
 	uint64_t SAAKM_MEM *bits = saakm_kept(set, c);
 	uint64_t old = SAAKM_LOAD(bits), bit = 1ULL << (c % 64), new = in ? old | bit : old & ~bit;
@@ -341,7 +341,7 @@ SAAKM_FUNCTION uint32_t saakm_changed(core_t c, uint32_t change, uint64_t seen, 
 		saakm_kick(c);
 	if (saakm_is_idle(seen) == idle)
 		return 0;
-	if (!saakm_follows(c, SAAKM_KEPT_IDLE, idle))
+	if (!saakm_follow_once(c, SAAKM_KEPT_IDLE, idle))
 		saakm_follow(c, SAAKM_KEPT_IDLE);
 	if (saakm_has_pairs())
 		saakm_follow_pair(c);
@@ -368,8 +368,9 @@ SAAKM_FUNCTION uint32_t saakm_change_core(core_t c, uint32_t change, uint32_t th
  * The same as saakm_change_core without a call, where nothing changes or only the core is concerned. For what each
  * wake-up does, with a constant `change`.
  */
-static inline __attribute__((always_inline)) uint32_t saakm_change_here(core_t c, uint32_t change,
-									uint32_t thread)
+static inline __attribute__((always_inline)) uint32_t saakm_change_core_inline(core_t c,
+									       uint32_t change,
+									       uint32_t thread)
 {
 	uint64_t SAAKM_MEM *word = saakm_word_of(c);
 	uint64_t seen = SAAKM_LOAD(word), new = saakm_word_after(seen, change, thread);
@@ -438,7 +439,7 @@ static inline __attribute__((always_inline)) uint32_t saakm_take_core(uint64_t S
 	if (!saakm_is_idle(SAAKM_LOAD(saakm_word_of(c))) ||
 	    SAAKM_CAS(where, old, saakm_place_after(old, SAAKM_RUNNING, c, queue)) != old)
 		return 0;
-	return saakm_change_here(c, SAAKM_TAKES, index) | SAAKM_CHANGED;
+	return saakm_change_core_inline(c, SAAKM_TAKES, index) | SAAKM_CHANGED;
 }
 
 /*

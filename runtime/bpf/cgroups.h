@@ -257,7 +257,7 @@ SAAKM_GLOBAL int saakm_unthrottle(u32 index)
 		where = t->where;
 		if (saakm_state_of(where) == SAAKM_READY)
 			SAAKM_MOVE_ENTRY(BPF_FOR_EACH_ITER, p, where, t->key);
-		saakm_preempt_cores(s);
+		saakm_preempt_cores((u64)s);
 		saakm_start_timer(t);
 	}
 	bpf_rcu_read_unlock();

@@ -305,6 +305,24 @@ static __always_inline void saakm_poll_arrival(u32 cpu)
 }
 
 #ifdef SAAKM_ON_NEWLY_IDLE
+/* Whether some bit of `waiting` is set. */
+SAAKM_GLOBAL bool saakm_search_waiting(void)
+{
+	u64 some = SAAKM_FORGET(0ULL);
+	u32 w;
+
+	for (w = SAAKM_FORGET(0U); w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1))
+		some |= saakm_kept_in(SAAKM_KEPT_WAITING, w);
+	return some;
+}
+
+/* The same, without a call on a machine that stores the set in one word. */
+static __always_inline bool saakm_some_wait(void)
+{
+	return WORLD->nr_words == 1 && !WORLD->split ? SAAKM_LOAD(saakm_line(0, SAAKM_KEPT_WAITING))
+						     : saakm_search_waiting();
+}
+
 /*
  * Whether a thread is on its way into a DSQ of another core: a core that waits has more READY
  * threads than entries. A search cannot see that thread yet.
@@ -326,23 +344,6 @@ SAAKM_GLOBAL bool saakm_arrives_elsewhere(u32 cpu)
 	return false;
 }
 #endif
-
-SAAKM_GLOBAL bool saakm_some_wait_among(void)
-{
-	u64 some = SAAKM_FORGET(0ULL);
-	u32 w;
-
-	for (w = SAAKM_FORGET(0U); w < WORLD->nr_words && can_loop; w = SAAKM_FORGET(w + 1))
-		some |= saakm_kept_in(SAAKM_KEPT_WAITING, w);
-	return some;
-}
-
-/* Whether a thread waits on some core, as far as the hints say. */
-static __always_inline bool saakm_some_wait(void)
-{
-	return WORLD->nr_words == 1 && !WORLD->split ? SAAKM_LOAD(saakm_line(0, SAAKM_KEPT_WAITING))
-						     : saakm_some_wait_among();
-}
 
 /* Whether cpu, which runs no thread of the policy, waits for one that has taken it and is on its way into the local DSQ. */
 static __always_inline bool saakm_awaits_thread(u32 cpu)
@@ -371,7 +372,7 @@ SAAKM_GLOBAL int saakm_nothing_to_run(u64 context, u32 cpu)
 		core->searched = SAAKM_SEARCHED;
 		s->nr_moves = 0;
 		if (s->left_idle)
-			saakm_end_all(context);
+			saakm_end_effects(context);
 		saakm_on_newly_idle((u64)s, cpu);
 		core->count.steals += s->nr_moves;
 		SAAKM_UNLOCK();

@@ -82,10 +82,10 @@ s32 BPF_STRUCT_OPS(saakm_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wa
 		return prev_cpu;
 	saakm_update_affinity(t, prev_cpu, saakm_pinned(p));
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
-	s->takes = SAAKM_RUNS_FIRST;
+	s->direct = SAAKM_RUNS_FIRST;
 	chosen = saakm_place((u64)s, (u64)t, cpu);
 	if (s->nr_preempts)
-		saakm_preempt_cores(s);
+		saakm_preempt_cores((u64)s);
 	if (!bpf_cpumask_test_cpu(chosen, p->cpus_ptr))
 		return prev_cpu;
 	/* If a thread of another class takes the core meanwhile, the timer of the core frees t (strangers.h): with a function
@@ -148,7 +148,7 @@ static __always_inline void saakm_interrupt(saakm_t s, thread_t t)
  * Whether t, which is RUNNING, has taken the core `home` and is to be inserted there. Here the run queue of `home` is
  * locked, so no thread of another class can take the core before t is in its local DSQ.
  */
-static __always_inline bool saakm_has_taken(struct task_struct *p, thread_t t, u32 home)
+static __always_inline bool saakm_is_direct(struct task_struct *p, thread_t t, u32 home)
 {
 	return SAAKM_RUNS_FIRST && (t->flags & SAAKM_T_OUTSIDE) && saakm_core(t) == home &&
 	       saakm_current_of(SAAKM_LOAD(saakm_word_of(home))) == t->index &&
@@ -194,7 +194,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 	saakm_join_group(t);
 	where = t->where;
 	state = saakm_state_of(where);
-	if (state == SAAKM_RUNNING && saakm_has_taken(p, t, home)) {
+	if (state == SAAKM_RUNNING && saakm_is_direct(p, t, home)) {
 		saakm_insert_local(p, t, enq_flags);
 		return;
 	}
@@ -212,7 +212,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		saakm_update_affinity(t, home, saakm_pinned(p));
 		s = saakm_begin(SAAKM_IN_OPERATION, t);
 		saakm_place((u64)s, (u64)t, waker);
-		saakm_preempt_cores(s);
+		saakm_preempt_cores((u64)s);
 	}
 	/* The affinity may have changed since the placement. */
 	where = t->where;
@@ -221,7 +221,7 @@ void BPF_STRUCT_OPS(saakm_enqueue, struct task_struct *p, u64 enq_flags)
 		saakm_transition(s, t, where, SAAKM_DETACHED, home, 0);
 		saakm_update_affinity(t, home, saakm_pinned(p));
 		saakm_place((u64)s, (u64)t, home);
-		saakm_preempt_cores(s);
+		saakm_preempt_cores((u64)s);
 		where = t->where;
 	}
 	/* No core would look for it in a DSQ of the policy. */
@@ -260,7 +260,7 @@ SAAKM_GLOBAL int saakm_place_here(u64 thread, u32 cpu)
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
 	saakm_change(s, cpu, SAAKM_STOPS, saakm_stranger_of(cpu));
 	saakm_place((u64)s, thread, cpu);
-	saakm_preempt_cores(s);
+	saakm_preempt_cores((u64)s);
 	t->flags &= ~(SAAKM_T_OUTSIDE | SAAKM_T_PREEMPTS);
 	return 0;
 }
@@ -324,7 +324,7 @@ void BPF_STRUCT_OPS(saakm_running, struct task_struct *p)
 	while ((saakm_state_of(where) != SAAKM_RUNNING || saakm_core_of(where) != cpu) &&
 	       !saakm_transition(s, t, where, SAAKM_RUNNING, cpu, 0) && can_loop)
 		where = t->where;
-	saakm_change_fast(s, cpu, SAAKM_RUNS, t->index);
+	saakm_change_inline(s, cpu, SAAKM_RUNS, t->index);
 	if (unplaced)
 		saakm_update_affinity(t, cpu, saakm_pinned(p));
 	saakm_start_turn(s, p, t, cpu);
@@ -362,7 +362,7 @@ void BPF_STRUCT_OPS(saakm_quiescent, struct task_struct *p, u64 deq_flags)
 		 !saakm_transition(s, t, where, state,
 				   state == SAAKM_RUNNING ? cpu : saakm_core_of(where), 0) &&
 		 can_loop);
-	saakm_change_fast(s, saakm_core(t), SAAKM_STOPS, t->index);
+	saakm_change_inline(s, saakm_core(t), SAAKM_STOPS, t->index);
 	if (state != SAAKM_RUNNING) {
 		saakm_end(s);
 		return;
@@ -467,7 +467,7 @@ void BPF_STRUCT_OPS(saakm_tick, struct task_struct *p)
 		saakm_core_at(cpu)->count.preemptions++;
 		scx_bpf_task_set_slice(p, 0);
 	}
-	saakm_preempt_cores(s);
+	saakm_preempt_cores((u64)s);
 	saakm_postpone_moves((u64)s);
 }
 

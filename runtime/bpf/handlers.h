@@ -91,7 +91,7 @@ static __always_inline saakm_t saakm_begin_as(enum saakm_context_level level, th
 	s->next = SAAKM_NEXT_ANY;
 	s->cpu = cpu;
 	s->subject = t ? t->index : 0;
-	s->run = s->nr_moves = s->scheduling = s->held = s->takes = 0;
+	s->run = s->nr_moves = s->scheduling = s->held = s->direct = 0;
 	s->on_timer = level == SAAKM_IN_TIMER;
 	s->room = SAAKM_MOVES;
 	SAAKM_LOCK();
@@ -134,7 +134,7 @@ static __always_inline void saakm_sleep(saakm_t s, u32 cpu)
 		return;
 	if (!saakm_is_idle(word) && saakm_is_empty(word))
 		core->idle_since = s->now;
-	if (!saakm_change_fast(s, cpu, SAAKM_SLEEPS, 0))
+	if (!saakm_change_inline(s, cpu, SAAKM_SLEEPS, 0))
 		return;
 	core->count.idles++;
 #ifdef SAAKM_ON_ENTER_IDLE
@@ -187,7 +187,8 @@ static __always_inline void saakm_end_claims(saakm_t s)
 	s->nr_claims = 0;
 }
 
-SAAKM_GLOBAL int saakm_end_all(u64 context)
+/* What the effects of a handler have left to do: events exit_idle, and the ends of claims. */
+SAAKM_GLOBAL int saakm_end_effects(u64 context)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 
@@ -199,7 +200,7 @@ SAAKM_GLOBAL int saakm_end_all(u64 context)
 /* Ends a handler. A call, because the verifier would check each branch for each state of the caller. */
 static __always_inline void saakm_end(saakm_t s)
 {
-	saakm_end_all((u64)s);
+	saakm_end_effects((u64)s);
 	SAAKM_UNLOCK();
 }
 
@@ -273,7 +274,8 @@ SAAKM_GLOBAL int saakm_preempt_core(u32 c)
 	return 0;
 }
 
-SAAKM_GLOBAL int saakm_preempt_all(u64 context)
+/* Preempts the threads of the cores in s->preempts. */
+SAAKM_GLOBAL int saakm_preempt_cores(u64 context)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 	core_t c;
@@ -288,18 +290,12 @@ SAAKM_GLOBAL int saakm_preempt_all(u64 context)
 	return 0;
 }
 
-/* Preempts the threads of the cores in s->preempts. */
-static __always_inline void saakm_preempt_cores(saakm_t s)
-{
-	saakm_preempt_all((u64)s);
-}
-
 SAAKM_GLOBAL int saakm_finish_all(u64 context)
 {
 	saakm_t s = SAAKM_FIELD_AT(struct saakm, context);
 
 	saakm_end(s);
-	saakm_preempt_cores(s);
+	saakm_preempt_cores(context);
 	return 0;
 }
 

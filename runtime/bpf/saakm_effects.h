@@ -131,9 +131,9 @@ static __always_inline bool saakm_change(saakm_t s, core_t c, u32 change, u32 th
 }
 
 /* The same without a call, for what each turn of a thread does. */
-static __always_inline bool saakm_change_fast(saakm_t s, core_t c, u32 change, u32 thread)
+static __always_inline bool saakm_change_inline(saakm_t s, core_t c, u32 change, u32 thread)
 {
-	return saakm_note(s, c, saakm_change_here(c, change, thread));
+	return saakm_note(s, c, saakm_change_core_inline(c, change, thread));
 }
 
 SAAKM_GLOBAL int saakm_count_runnable(int change);
@@ -235,10 +235,11 @@ static __always_inline void saakm_release(saakm_t s, core_t c)
 }
 
 /*
- * A placement on an idle core takes it: t will run there next, and no other core can steal it before. The caller then
- * lets the policy schedule it (saakm_place). True if t has taken c.
+ * Direct dispatch: t takes the idle core c, will run there next, and cannot be stolen before. saakm_place then lets the
+ * policy schedule it. False if c is no longer idle.
  */
-static __always_inline bool saakm_takes(saakm_t s, thread_t t, u64 old, core_t c, u32 queue)
+static __always_inline bool saakm_dispatch_directly(saakm_t s, thread_t t, u64 old, core_t c,
+						    u32 queue)
 {
 	u32 result = saakm_take_core(&t->where, t->index, old, c, queue);
 
@@ -270,7 +271,7 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 	bool queued =
 		moves && !(t->flags & SAAKM_T_OUTSIDE); /* it has an entry, which must follow */
 	u32 n = s->nr_moves;
-	bool taken;
+	bool direct;
 
 	c &= SAAKM_MAX_CORES - 1;
 	s->moved = false;
@@ -283,10 +284,10 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 		saakm_core_at(s->cpu)->count.moves_refused++;
 		return;
 	}
-	taken = s->takes && !moves && saakm_takes(s, t, old, c, queue);
-	if (s->takes && !taken)
+	direct = s->direct && !moves && saakm_dispatch_directly(s, t, old, c, queue);
+	if (s->direct && !direct)
 		old = t->where;
-	if (!taken && !saakm_transition(s, t, old, SAAKM_READY, c, queue))
+	if (!direct && !saakm_transition(s, t, old, SAAKM_READY, c, queue))
 		return;
 	s->moved = true;
 	t->key = key;
@@ -299,7 +300,7 @@ static __always_inline void saakm_ready(saakm_t s, thread_t t, core_t c, u32 que
 	}
 	saakm_decided(SAAKM_DECISION(moves ? SAAKM_D_MOVE : SAAKM_D_PLACE, moves, c, reason),
 		      t->pid, saakm_core_at(c)->seen_khz);
-	SAAKM_LOG(SAAKM_L_READY, taken, c, t->serial, queue, key, reason);
+	SAAKM_LOG(SAAKM_L_READY, direct, c, t->serial, queue, key, reason);
 	saakm_release(s, c);
 }
 

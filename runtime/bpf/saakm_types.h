@@ -6,6 +6,16 @@
 #include <scx/common.bpf.h>
 #include <scx/compat.bpf.h>
 
+/*
+ * scx's headers make constants variables that its own loaders set. Ours does not: they would all be 0. So a use of one
+ * does not compile until it is defined below.
+ */
+#undef __weak
+#define __weak __attribute__((weak, unavailable("define the constant by SAAKM_CONST")))
+#include <scx/enums.autogen.bpf.h>
+#undef __weak
+#define __weak __attribute__((weak))
+
 /* Values of the running kernel's constants (CO-RE), not those of vmlinux.h. */
 #define SAAKM_CONST(type, name) bpf_core_enum_value(enum type, name)
 #undef SCX_TASK_QUEUED
@@ -24,6 +34,8 @@
 #define SCX_KICK_PREEMPT SAAKM_CONST(scx_kick_flags, SCX_KICK_PREEMPT)
 #undef SCX_ENQ_WAKEUP
 #define SCX_ENQ_WAKEUP SAAKM_CONST(scx_enq_flags, SCX_ENQ_WAKEUP)
+#undef SCX_ENQ_LAST
+#define SCX_ENQ_LAST SAAKM_CONST(scx_enq_flags, SCX_ENQ_LAST)
 #undef SCX_ENQ_PREEMPT
 #define SCX_ENQ_PREEMPT SAAKM_CONST(scx_enq_flags, SCX_ENQ_PREEMPT)
 #undef SCX_DEQ_SLEEP

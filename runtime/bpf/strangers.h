@@ -9,7 +9,7 @@
  *
  * The threads behind a stranger may wait for long, and the core has no ticks that would balance
  * them. So a timer of the core, which is owned here, places them again: event unblock. A turn of the
- * stranger begins when its class runs it.
+ * stranger begins in sched_switch.
  */
 #ifndef SAAKM_STRANGERS_H
 #define SAAKM_STRANGERS_H
@@ -136,7 +136,7 @@ SAAKM_GLOBAL int saakm_place_again(u32 c, u32 queue)
 		where = t->where;
 		if (s->nr_moves && saakm_state_of(where) == SAAKM_READY)
 			SAAKM_MOVE_ENTRY(BPF_FOR_EACH_ITER, p, where, t->key);
-		saakm_preempt_cores(s);
+		saakm_preempt_cores((u64)s);
 		saakm_start_timer(t);
 	}
 	bpf_rcu_read_unlock();
@@ -183,16 +183,23 @@ static __always_inline void saakm_prepare_relief(u32 c)
 /* ---- who runs ------------------------------------------------------------------------------ */
 
 /*
- * p, of another class, runs next on cpu, whose run queue is locked. The stranger's turn ends in ops.running of a thread
- * of the policy, or in ops.dispatch, which precedes the idle thread.
+ * The executing core switches to `next`. The stranger's turn ends in ops.running of a thread of the policy, or in
+ * ops.dispatch, which precedes the idle thread. The kernels that we know let no program see only the switches to
+ * real-time threads.
  */
-SAAKM_GLOBAL int saakm_begin_stranger(u32 cpu)
+SEC("tp_btf/sched_switch")
+int BPF_PROG(saakm_switched, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	u64 word = SAAKM_LOAD(saakm_word_of(cpu));
+	u32 cpu = bpf_get_smp_processor_id();
 	saakm_t s;
+	u64 word;
 
-	/* A thread that the core had chosen, or that runs, when the stranger arrived: ops.enqueue returns it to its queue. */
-	if (scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu) > 0 && cpu == bpf_get_smp_processor_id())
+	saakm_use_arena();
+	if (!saakm_is_stranger(next) || saakm_is_taken(cpu))
+		return 0;
+	word = SAAKM_LOAD(saakm_word_of(cpu));
+	/* A thread that ran, or that the core had chosen, when `next` arrived: ops.enqueue returns it to its queue. */
+	if (scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL) > 0)
 		scx_bpf_reenqueue_local_from_anywhere();
 	s = saakm_begin(SAAKM_IN_OPERATION, NULL);
 	saakm_stop_spinning(s, cpu);
@@ -202,21 +209,6 @@ SAAKM_GLOBAL int saakm_begin_stranger(u32 cpu)
 	if (saakm_ready_of(word) || saakm_current_of(word))
 		saakm_relieve(cpu);
 	return 0;
-}
-
-static __always_inline int saakm_runs_next(struct task_struct *p, u32 cpu)
-{
-	saakm_use_arena();
-	if (saakm_is_stranger(p) && !saakm_is_taken(cpu))
-		saakm_begin_stranger(cpu);
-	return 0;
-}
-
-/* Each switch of any thread. The kernels that we know let no program see the switches to real-time threads alone. */
-SEC("tp_btf/sched_switch")
-int BPF_PROG(saakm_switched, bool preempt, struct task_struct *prev, struct task_struct *next)
-{
-	return saakm_runs_next(next, bpf_get_smp_processor_id());
 }
 
 /*

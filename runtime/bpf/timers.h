@@ -198,7 +198,7 @@ static int saakm_thread_timer_fired(void *map, u32 *key, struct saakm_timer *tim
 		saakm_core_at(cpu)->count.timers_moved++;
 		saakm_move_entry(*key, from, queue, cpu);
 	}
-	saakm_preempt_cores(s);
+	saakm_preempt_cores((u64)s);
 	return 0;
 }
 

@@ -92,8 +92,8 @@ pub const MUTANTS: &[(&str, &[(&str, &str)])] = &[
     (
         "the core is taken before the place changes",
         &[(
-            "	    SAAKM_CAS(where, old, saakm_place_after(old, SAAKM_RUNNING, c, queue)) != old)\n		return 0;\n	return saakm_change_here(c, SAAKM_TAKES, index) | SAAKM_CHANGED;",
-            "	    saakm_change_here(c, SAAKM_TAKES, index) != SAAKM_LEFT_IDLE)\n		return 0;\n	SAAKM_CAS(where, old, saakm_place_after(old, SAAKM_RUNNING, c, queue));\n	return SAAKM_LEFT_IDLE | SAAKM_CHANGED;",
+            "	    SAAKM_CAS(where, old, saakm_place_after(old, SAAKM_RUNNING, c, queue)) != old)\n		return 0;\n	return saakm_change_core_inline(c, SAAKM_TAKES, index) | SAAKM_CHANGED;",
+            "	    saakm_change_core_inline(c, SAAKM_TAKES, index) != SAAKM_LEFT_IDLE)\n		return 0;\n	SAAKM_CAS(where, old, saakm_place_after(old, SAAKM_RUNNING, c, queue));\n	return SAAKM_LEFT_IDLE | SAAKM_CHANGED;",
         )],
     ),
     ("an arrival leaves the core idle", &[("return (word & ~SAAKM_CORE_IDLE) + 1;", "return word + 1;")]),

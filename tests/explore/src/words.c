@@ -102,9 +102,9 @@ static uint32_t take_core(uint32_t thread, uint64_t old, core_t c)
 	return saakm_take_core(&cells.place[thread], thread, old, c, 0);
 }
 
-static uint32_t change_here(core_t c, uint32_t change, uint32_t thread)
+static uint32_t change_core(core_t c, uint32_t change, uint32_t thread)
 {
-	return saakm_change_here(c, change, thread);
+	return saakm_change_core_inline(c, change, thread);
 }
 
 static void release_claim(core_t c)
@@ -125,7 +125,7 @@ extern const struct operations {
 
 const struct operations EXPLORE_OPERATIONS = {
 	.word_after = saakm_word_after,
-	.change_core = change_here,
+	.change_core = change_core,
 	.change_place = change_place,
 	.take_core = take_core,
 	.awaits = saakm_awaits,

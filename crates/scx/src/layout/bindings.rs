@@ -243,7 +243,7 @@ pub struct saakm {
     pub nr_left: u32,
     pub on_timer: u32,
     pub on_preempt: u32,
-    pub takes: u32,
+    pub direct: u32,
     pub next: u32,
     pub moved: u32,
     pub held: u32,

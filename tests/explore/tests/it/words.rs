@@ -9,7 +9,17 @@ const RUNS_1: Core = Core { current: 1, ..Core::BUSY };
 const RUNNING_1: [(u32, usize); THREADS] = [NONE, (RUNNING, 0), NONE, NONE];
 const ONE_READY: Core = Core { ready: 1, ..Core::BUSY };
 
+/// Core 0 is idle, and one thread wakes, or two; and the same with core 1 as hyperthread of core 0.
+const ONE_WAKES: Start = Start { cores: IDLE_0, places: [NONE, (BLOCKED, 0), NONE, NONE], pair: 0 };
+const TWO_WAKE: Start = Start { places: [NONE, (BLOCKED, 0), (BLOCKED, 0), NONE], ..ONE_WAKES };
+const ONE_WAKES_BESIDE: Start = Start { pair: 0b11, ..ONE_WAKES };
+const IDLE_0: [Core; CORES] = [Core::IDLE, Core::BUSY, Core::BUSY];
+
 fn nothing(_: &Machine) {}
+
+fn no_core_has_two(m: &Machine) {
+    m.check(m.core(0).threads() < 2 && m.core(1).threads() < 2, || "two placements claimed one core".into());
+}
 
 /// Core 1 sleeps although core 0 is overloaded, and nobody makes it search.
 fn core_1_found_core_0(m: &Machine) {
@@ -111,20 +121,12 @@ static SCENARIOS: &[Scenario] = &[
                 m.claim_one_of(2, &[0, 1], 2);
             },
         ],
-        rest: |m| {
-            m.check(m.core(0).threads() < 2 && m.core(1).threads() < 2, || {
-                "two placements claimed one core".into()
-            });
-        },
+        rest: no_core_has_two,
         preemptions: Some(3),
     },
     Scenario {
         name: "two placements claim one idle core",
-        start: Start {
-            cores: [Core::IDLE, Core::BUSY, Core::BUSY],
-            places: [NONE, (BLOCKED, 0), (BLOCKED, 0), NONE],
-            pair: 0,
-        },
+        start: TWO_WAKE,
         operations: &[
             |m| {
                 m.claim_one_of(1, &[0], 2);
@@ -133,11 +135,7 @@ static SCENARIOS: &[Scenario] = &[
                 m.claim_one_of(2, &[0], 2);
             },
         ],
-        rest: |m| {
-            m.check(m.core(0).threads() < 2 && m.core(1).threads() < 2, || {
-                "two placements claimed one core".into()
-            });
-        },
+        rest: no_core_has_two,
         preemptions: None,
     },
     Scenario {
@@ -237,11 +235,7 @@ static SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "an idle core searches again, while a placement claims it",
-        start: Start {
-            cores: [Core::IDLE, Core::BUSY, Core::BUSY],
-            places: [NONE, (BLOCKED, 0), NONE, NONE],
-            pair: 0,
-        },
+        start: ONE_WAKES,
         operations: &[
             |m| {
                 m.change(0, SEARCHES, 0);
@@ -299,11 +293,7 @@ static SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "two placements take one idle core",
-        start: Start {
-            cores: [Core::IDLE, Core::BUSY, Core::BUSY],
-            places: [NONE, (BLOCKED, 0), (BLOCKED, 0), NONE],
-            pair: 0,
-        },
+        start: TWO_WAKE,
         operations: &[
             |m| {
                 m.take_or_place_on(1, 0);
@@ -356,11 +346,7 @@ static SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "the kernel runs a thread that has taken a core on another core, while the core looks for threads",
-        start: Start {
-            cores: [Core::IDLE, Core::BUSY, Core::BUSY],
-            places: [NONE, (BLOCKED, 0), NONE, NONE],
-            pair: 0,
-        },
+        start: ONE_WAKES,
         operations: &[
             |m| {
                 if m.take_or_place_on(1, 0) {
@@ -379,22 +365,14 @@ static SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "two placements claim and take one idle core",
-        start: Start {
-            cores: [Core::IDLE, Core::BUSY, Core::BUSY],
-            places: [NONE, (BLOCKED, 0), (BLOCKED, 0), NONE],
-            pair: 0,
-        },
+        start: TWO_WAKE,
         operations: &[|m| claim_and_take(m, 1), |m| claim_and_take(m, 2)],
-        rest: |m| m.check(m.core(0).threads() < 2, || "two placements claimed one core".into()),
+        rest: no_core_has_two,
         preemptions: None,
     },
     Scenario {
         name: "of two hyperthreads, one goes to sleep, and one is taken",
-        start: Start {
-            cores: [Core::IDLE, Core::BUSY, Core::BUSY],
-            places: [NONE, (BLOCKED, 0), NONE, NONE],
-            pair: 0b11,
-        },
+        start: ONE_WAKES_BESIDE,
         operations: &[
             |m| {
                 m.take_or_place_on(1, 0);
@@ -406,11 +384,7 @@ static SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "of two hyperthreads, one goes to sleep, and one gets a thread",
-        start: Start {
-            cores: [Core::IDLE, Core::BUSY, Core::BUSY],
-            places: [NONE, (BLOCKED, 0), NONE, NONE],
-            pair: 0b11,
-        },
+        start: ONE_WAKES_BESIDE,
         operations: &[|m| m.place_on(1, 0), |m| m.sleep(1)],
         rest: nothing,
         preemptions: None,
@@ -494,11 +468,7 @@ static CYCLES: &[Scenario] = &[
 /// A placement that ends its claim before it has taken the core.
 static ENDS_CLAIM_FIRST: Scenario = Scenario {
     name: "a claim ends before its placement",
-    start: Start {
-        cores: [Core::IDLE, Core::BUSY, Core::BUSY],
-        places: [NONE, (BLOCKED, 0), (BLOCKED, 0), NONE],
-        pair: 0,
-    },
+    start: TWO_WAKE,
     operations: &[
         |m| {
             let claimed = m.claim(0);
@@ -507,7 +477,7 @@ static ENDS_CLAIM_FIRST: Scenario = Scenario {
         },
         |m| claim_and_take(m, 2),
     ],
-    rest: |m| m.check(m.core(0).threads() < 2, || "two placements claimed one core".into()),
+    rest: no_core_has_two,
     preemptions: None,
 };
 
