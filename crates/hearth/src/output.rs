@@ -74,8 +74,16 @@ pub fn count<N: Display + PartialEq + From<u8>>(number: N, thing: &str) -> Strin
     format!("{number} {thing}{}", if number == N::from(1) { "" } else { "s" })
 }
 
-/// Writes a file atomically (see [`hearth_base::file`]).
+/// Whether a name stands for standard output. The file of this name is `./-`.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Writes a file atomically (see [`hearth_base::file`]), or to standard output.
 pub fn file(path: &Path, content: &[u8]) -> Result<(), Failure> {
+    if is_stdout(path) {
+        return raw(content).map(drop);
+    }
     let failed = |error| Failure::new(format_args!("cannot write {}: {error}", path.display()));
     hearth_base::file::write(path, content).map_err(failed)
 }

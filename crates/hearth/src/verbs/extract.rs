@@ -46,13 +46,13 @@ struct Content<'a> {
 
 impl Args {
     pub fn run(self) -> Outcome {
-        if !self.is_stdout() && !is_workload(&self.output) {
+        if !output::is_stdout(&self.output) && !is_workload(&self.output) {
             return Err(Failure::usage(format_args!("{}: a workload is a JSON file", self.output.display()))
                 .help("use the extension .json or .json.zst"));
         }
         output::check_writable(&self.output)?;
         let Extraction { workload, report, .. } = extract_until(&self.trace, self.until)?;
-        if self.is_stdout() {
+        if output::is_stdout(&self.output) {
             workload.write(&mut io::stdout().lock())?;
             eprint!("{report}");
             return Ok(ExitCode::SUCCESS);
@@ -62,12 +62,6 @@ impl Args {
         let content = Content { file, explained: report.explained(), report: &report };
         let document = Document { schema: "hearth.extract/1", content };
         output::print(self.json, &document, || format!("{}:\n{report}", self.output.display()))
-    }
-}
-
-impl Args {
-    fn is_stdout(&self) -> bool {
-        self.output == Path::new("-")
     }
 }
 

@@ -26,17 +26,12 @@ impl Args {
     pub fn run(self) -> Outcome {
         let mut different = Vec::new();
         for path in &self.policies {
-            let is_stdin = path == Path::new("-");
-            let text = output::read("the policy", if is_stdin { Path::new("/dev/stdin") } else { path })?;
+            let is_dash = output::is_stdout(path);
+            let text = output::read("the policy", if is_dash { Path::new("/dev/stdin") } else { path })?;
             let formatted = format(path, &text)?;
-            if is_stdin && !self.check {
-                output::raw(formatted.as_bytes())?;
-            } else if formatted == text {
-                continue;
-            }
             if self.check {
-                different.push(path.display().to_string());
-            } else {
+                different.extend((formatted != text).then(|| path.display().to_string()));
+            } else if is_dash || formatted != text {
                 output::file(path, formatted.as_bytes())?;
             }
         }

@@ -115,7 +115,7 @@ impl Args {
         let pictures = artist.draw(&request, &formats)?;
         pictures.iter().try_for_each(|picture| self.check_height(picture.height))?;
         for ((path, _), picture) in outputs.into_iter().zip(pictures) {
-            write(path, &picture.bytes)?;
+            output::file(path, &picture.bytes)?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -129,9 +129,7 @@ impl Args {
                 Failure::usage(format_args!("cannot tell the format from the name {}", path.display()))
                     .help("use the extension .svg, .pdf or .png, or give --format")
             })?;
-            if path != Path::new("-") {
-                output::check_writable(path)?;
-            }
+            output::check_writable(path)?;
             Ok(format)
         };
         self.output.iter().map(|path| Ok((path.as_path(), format_of(path)?))).collect()
@@ -200,13 +198,6 @@ impl Args {
 
 fn nanoseconds(time: Duration) -> u64 {
     time.as_nanos().try_into().unwrap_or(u64::MAX)
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    if path != Path::new("-") {
-        return output::file(path, bytes);
-    }
-    output::raw(bytes).map(drop)
 }
 
 impl From<Error> for Failure {

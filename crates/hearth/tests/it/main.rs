@@ -517,6 +517,7 @@ fn a_dash_is_standard_input_or_output() {
     assert_eq!(printed_of(&["fmt", "-"], &odd), odd);
     assert!(printed_of(&["check", "-"], policy).contains("policy `p` is sound"));
     assert!(printed_of(&["build", "-"], policy).contains("SAAKM_POLICY(p,"));
+    assert_eq!(printed_of(&["build", "-", "-o", "-"], policy), printed_of(&["build", "-"], policy));
 
     let simulated = [
         "sim",
@@ -538,6 +539,7 @@ fn a_dash_is_standard_input_or_output() {
     let sim = ["sim", "-w", "-", "-m", "ryzen-3400g", "-p", "cfs", "--runs", "1", "--json"];
     let document: Value = serde_json::from_str(&printed_of(&sim, &workload)).expect("JSON");
     assert_eq!(document["runs"].as_array().map(Vec::len), Some(1));
+    assert!(!folder.path().join("-").exists());
 }
 
 #[test]
