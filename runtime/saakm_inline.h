@@ -61,47 +61,71 @@ static inline uint32_t saakm_popcount(uint64_t x)
 }
 
 /*
- * Returns value * 2^(-dt / half_life), rounded towards 0; value itself for dt <= 0. Monotonic in
- * value and dt. Entry i of the table is 65536 * 2^(-i / 32). The result is interpolated linearly
- * between two entries, which is at most 6e-5 too high.
+ * Entry i: 65536 * 2^(-i / 32), and in the upper half what it is more than the next one.
  */
-SAAKM_FUNCTION int64_t saakm_decay(int64_t value, nsec_t dt, nsec_t half_life)
-{
-	static const uint32_t table[33] = {
-		65536, 64132, 62757, 61413, 60097, 58809, 57549, 56316, /* 0 to 7 */
-		55109, 53928, 52773, 51642, 50535, 49452, 48393, 47356, /* 8 to 15 */
-		46341, 45348, 44376, 43425, 42495, 41584, 40693, 39821, /* 16 to 23 */
-		38968, 38133, 37316, 36516, 35734, 34968, 34219, 33486, /* 24 to 31 */
-		32768,
-	};
-	uint64_t v = (uint64_t)value, part, factor;
-	nsec_t halvings;
-	uint32_t i;
+#define SAAKM_POWER(this, next) (this | (uint64_t)(this - next) << 32)
+static const uint64_t saakm_powers[32] = {
+	SAAKM_POWER(65536, 64132), SAAKM_POWER(64132, 62757), SAAKM_POWER(62757, 61413),
+	SAAKM_POWER(61413, 60097), SAAKM_POWER(60097, 58809), SAAKM_POWER(58809, 57549),
+	SAAKM_POWER(57549, 56316), SAAKM_POWER(56316, 55109), SAAKM_POWER(55109, 53928),
+	SAAKM_POWER(53928, 52773), SAAKM_POWER(52773, 51642), SAAKM_POWER(51642, 50535),
+	SAAKM_POWER(50535, 49452), SAAKM_POWER(49452, 48393), SAAKM_POWER(48393, 47356),
+	SAAKM_POWER(47356, 46341), SAAKM_POWER(46341, 45348), SAAKM_POWER(45348, 44376),
+	SAAKM_POWER(44376, 43425), SAAKM_POWER(43425, 42495), SAAKM_POWER(42495, 41584),
+	SAAKM_POWER(41584, 40693), SAAKM_POWER(40693, 39821), SAAKM_POWER(39821, 38968),
+	SAAKM_POWER(38968, 38133), SAAKM_POWER(38133, 37316), SAAKM_POWER(37316, 36516),
+	SAAKM_POWER(36516, 35734), SAAKM_POWER(35734, 34968), SAAKM_POWER(34968, 34219),
+	SAAKM_POWER(34219, 33486), SAAKM_POWER(33486, 32768),
+};
+#undef SAAKM_POWER
 
-	/* Less than a 1024th of a half-life changes nothing. */
-	if (value == 0 || dt <= 0 || dt < half_life >> 10)
-		return value;
-	/* 0 after 63 half-lives. Divisions dominate the cost: as few as possible. */
-	if (half_life <= dt / 64)
-		return 0;
-	if (value < 0)
-		v = 0 - v;
-	/* part: 1024ths of a half-life. */
+/* Interpolates linearly between two entries, which is at most 6e-5 too high. part: 1024ths of a half-life. */
+static inline uint64_t saakm_power(uint64_t part)
+{
+	uint64_t entry = saakm_powers[(part >> 5) & 31];
+
+	return (uint32_t)entry - (((entry >> 32) * (part & 31)) >> 5);
+}
+
+/* saakm_decay for any value and time, after its first tests. */
+SAAKM_FUNCTION int64_t saakm_decay_any(int64_t value, nsec_t dt, nsec_t half_life)
+{
+	uint64_t v = value < 0 ? 0 - (uint64_t)value : (uint64_t)value, part, factor;
+	nsec_t halvings;
+
 	if (dt < (INT64_MAX >> 10)) {
 		part = (uint64_t)dt * 1024 / (uint64_t)half_life;
 		halvings = (nsec_t)(part >> 10);
-		part &= 1023;
 	} else {
 		halvings = dt / half_life;
 		part = (uint64_t)(dt % half_life) / ((uint64_t)half_life / 1024 + 1);
 	}
 	if (halvings > 62)
 		return 0;
-	i = (part >> 5) & 31;
-	factor = table[i] - (((table[i] - table[i + 1]) * (part & 31)) >> 5);
+	factor = saakm_power(part);
 	v = v < (1ULL << 46) ? (v * factor) >> 16 : (v >> 16) * factor;
 	v >>= halvings;
 	return value < 0 ? (int64_t)(0 - v) : (int64_t)v;
+}
+
+/*
+ * Returns value * 2^(-dt / half_life), rounded towards 0; value itself for dt <= 0. Monotonic in
+ * value and dt. Each event calls this several times: no call, one division and one load for common values.
+ */
+SAAKM_FUNCTION int64_t saakm_decay(int64_t value, nsec_t dt, nsec_t half_life)
+{
+	uint64_t part;
+
+	/* Less than a 1024th of a half-life changes nothing. */
+	if (value == 0 || dt <= 0 || dt < half_life >> 10)
+		return value;
+	/* 0 after 64 half-lives. */
+	if (half_life <= dt / 64)
+		return 0;
+	if ((uint64_t)value >> 46 || ((uint64_t)dt + 1) >> 53)
+		return saakm_decay_any(value, dt, half_life);
+	part = (uint64_t)dt * 1024 / (uint64_t)half_life;
+	return (int64_t)((((uint64_t)value * saakm_power(part)) >> 16) >> (part >> 10));
 }
 
 /* ---- attributes ----------------------------------------------------------------------------- */

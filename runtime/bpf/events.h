@@ -631,10 +631,13 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 		params[i & (SAAKM_MAX_PARAMS - 1)] = WORLD->params[i & (SAAKM_MAX_PARAMS - 1)];
 	if (possible > SAAKM_MAX_CORES)
 		possible = SAAKM_MAX_CORES;
-	/* A core that comes on line dispatches before the kernel ends the policy. */
+	/* A core that comes on line dispatches before the kernel ends the policy. A queue is on its core's NUMA node. */
 	bpf_for(c, 0, possible) {
 		bpf_for(i, 0, SAAKM_QUEUES) {
-			error = scx_bpf_create_dsq(saakm_dsq(c, i), -1);
+			error = scx_bpf_create_dsq(saakm_dsq(c, i), scx_bpf_cpu_node(c));
+			/* The node may be off line. */
+			if (error)
+				error = scx_bpf_create_dsq(saakm_dsq(c, i), -1);
 			if (error)
 				return error;
 		}

@@ -12,7 +12,7 @@
 #ifndef SAAKM_LAYOUT_H
 #define SAAKM_LAYOUT_H
 
-#define SAAKM_LAYOUT 16 /* increment on any change below */
+#define SAAKM_LAYOUT 17 /* increment on any change below */
 
 #define SAAKM_WORLD_AT 0x1000UL     /* struct saakm_world */
 #define SAAKM_TOLD_SETS_AT 0x2000UL /* log.h: sets of cores as last logged */
@@ -244,7 +244,7 @@ struct saakm_window {
 	uint64_t pad[2];
 };
 
-/* From `online` on, what cores write starts at a cache line of its own. */
+/* What forks and exits write is in a cache line of its own. So is what every wake-up reads, and `online`. */
 struct saakm_world {
 	uint32_t layout;   /* the loader's SAAKM_LAYOUT */
 	uint32_t nr_cores; /* highest core number + 1 */
@@ -258,19 +258,24 @@ struct saakm_world {
 	uint32_t lazy;      /* the kernel preempts lazily (saakm_take_slice) */
 	uint32_t split;     /* some range of 64 cores has several parts */
 	uint32_t pad[2];
-	uint64_t lock;           /* serialises logged handlers */
-	uint64_t logged;         /* log records so far, including lost ones */
-	uint64_t free;           /* free slots that no core keeps (threads.h) */
-	uint64_t fresh;          /* first slot that was never used */
-	uint64_t no_slot;        /* threads without a slot: the kernel's global DSQ runs them */
-	uint64_t missed;         /* times that a core entered `waiting` late (words.h) */
-	uint64_t fresh_group;    /* first index of a cgroup that was never used */
-	uint64_t limits;         /* cgroups with a quota */
-	struct saakm_set online; /* written by the loader */
+	uint64_t missed; /* times that a core entered `waiting` late (words.h) */
+	uint64_t limits; /* cgroups with a quota */
+	uint64_t pad_of_reads[6];
+	uint64_t lock;        /* serialises logged handlers */
+	uint64_t logged;      /* log records so far, including lost ones */
+	uint64_t free;        /* free slots that no core keeps (threads.h) */
+	uint64_t fresh;       /* first slot that was never used */
+	uint64_t no_slot;     /* threads without a slot: the kernel's global DSQ runs them */
+	uint64_t fresh_group; /* first index of a cgroup that was never used */
+	uint64_t pad_of_slots[2];
+	struct saakm_set online;          /* written by the loader */
 	int64_t members[SAAKM_MAX_SETS];  /* number of members of each set of the policy */
 	int64_t params[SAAKM_MAX_PARAMS]; /* the loader's values of the policy's parameters */
 	struct saakm_window window;
 };
+#define SAAKM_STARTS_LINE(field) (__builtin_offsetof(struct saakm_world, field) % 64 == 0)
+_Static_assert(SAAKM_STARTS_LINE(missed) && SAAKM_STARTS_LINE(lock) && SAAKM_STARTS_LINE(online),
+	       "fields that are written often share a line with others");
 
 /* Position of the flag "with all threads of its process" in a move between cgroups; below it, the thread's id. */
 #define SAAKM_MEMBER_PROCESS_AT 32

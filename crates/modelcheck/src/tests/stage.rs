@@ -107,10 +107,16 @@ fn domains(model: &Model<'_>) -> [Vec<Domain>; LEVELS] {
     })
 }
 
+/// The word of the state at which its sets start: they are not in a cache line of parameters.
+fn first_set(model: &Model<'_>) -> usize {
+    let params = model.params.len();
+    if model.policy.sets.is_empty() { params } else { params.next_multiple_of(8) }
+}
+
 /// Writes the policy's variables to the C structs.
 fn store(memory: &mut Memory<'_>, model: &Model<'_>, world: &World) {
     for at in 0..model.policy.sets.len() {
-        memory.state_mut()[model.params.len() + at * SET_WORDS] = world.vars[at] as u64;
+        memory.state_mut()[first_set(model) + at * SET_WORDS] = world.vars[at] as u64;
     }
     visit(memory, model, |memory, at, base, var| write(memory, at, base, world.vars[var]));
 }
@@ -122,7 +128,7 @@ fn visit(
     mut visit: impl FnMut(&mut [u64], usize, BaseType, usize),
 ) {
     let policy = model.policy;
-    let start = (model.params.len() + policy.sets.len() * SET_WORDS) * 8;
+    let start = (first_set(model) + policy.sets.len() * SET_WORDS) * 8;
     let mut var = policy.sets.len();
     let mut visit_all = |memory: &mut [u64], owner, start| {
         let attributes = policy.attributes(owner);
@@ -144,8 +150,8 @@ fn visit(
 /// The current variables, in the order of `World::vars`.
 pub fn vars(memory: &mut Memory<'_>, model: &Model<'_>) -> Vec<i64> {
     let sets = model.policy.sets.len();
-    let mut vars: Vec<i64> =
-        (0..sets).map(|at| memory.state()[model.params.len() + at * SET_WORDS] as i64).collect();
+    let start = first_set(model);
+    let mut vars: Vec<i64> = (0..sets).map(|at| memory.state()[start + at * SET_WORDS] as i64).collect();
     visit(memory, model, |memory, at, base, _| vars.push(read(memory, at, base)));
     vars
 }

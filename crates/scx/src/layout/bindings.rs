@@ -12,7 +12,7 @@ pub const SAAKM_CORE_IDLE: i64 = -9223372036854775808;
 pub const SAAKM_CHANGED: u32 = 1;
 pub const SAAKM_LEFT_IDLE: u32 = 2;
 pub const SAAKM_ENTERED_IDLE: u32 = 4;
-pub const SAAKM_LAYOUT: u32 = 16;
+pub const SAAKM_LAYOUT: u32 = 17;
 pub const SAAKM_WORLD_AT: u32 = 4096;
 pub const SAAKM_TOLD_SETS_AT: u32 = 8192;
 pub const SAAKM_ZERO_AT: u32 = 12288;
@@ -281,14 +281,16 @@ pub struct saakm_world {
     pub lazy: u32,
     pub split: u32,
     pub pad: [u32; 2usize],
+    pub missed: u64,
+    pub limits: u64,
+    pub pad_of_reads: [u64; 6usize],
     pub lock: u64,
     pub logged: u64,
     pub free: u64,
     pub fresh: u64,
     pub no_slot: u64,
-    pub missed: u64,
     pub fresh_group: u64,
-    pub limits: u64,
+    pub pad_of_slots: [u64; 2usize],
     pub online: saakm_set,
     pub members: [i64; 16usize],
     pub params: [i64; 64usize],

@@ -4,6 +4,9 @@ use super::Unit;
 use super::text::{Text, number};
 use crate::ir::{Attribute, BaseType, Place, Type};
 
+/// Bytes of a cache line.
+const CACHE_LINE: usize = 64;
+
 impl Unit<'_> {
     pub fn declarations(&self, out: &mut Text) {
         let prefix = &self.names.prefix;
@@ -40,6 +43,11 @@ impl Unit<'_> {
         let mut before = None;
         for (param, name) in policy.params.iter().zip(&self.names.params) {
             field(out, &mut before, &param.at, &param.doc, &format!("int64_t {name}"));
+        }
+        // All cores write sets: not into the line of the parameters, which each event reads.
+        let over = policy.params.len() % (CACHE_LINE / 8);
+        if over > 0 && !policy.sets.is_empty() {
+            out.line(&format!("char saakm_pad[{}];", CACHE_LINE - 8 * over));
         }
         for (set, name) in policy.sets.iter().zip(&self.names.sets) {
             field(out, &mut before, &set.at, &set.doc, &format!("struct saakm_set {name}"));
