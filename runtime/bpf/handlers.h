@@ -17,7 +17,6 @@
 #define SAAKM_HANDLER_OF(event, EVENT, parameters, call, thread, core, ...)                        \
 	SAAKM_HANDLER int saakm_do_##event parameters                                              \
 	{                                                                                          \
-		SAAKM_READ_QUEUES();                                                               \
 		SAAKM_ON_##EVENT(__VA_ARGS__);                                                     \
 		return 0;                                                                          \
 	}                                                                                          \

@@ -131,7 +131,6 @@ static __always_inline void saakm_end_rcu(const bool *held)
 	static __always_inline void name##_once(saakm_t s, thread_t t, core_t c, u32 reason);      \
 	SAAKM_GLOBAL int name##_global(u64 s, u64 t, u32 c, u32 reason)                            \
 	{                                                                                          \
-		SAAKM_READ_QUEUES();                                                               \
 		name##_once((saakm_t)s, (thread_t)t, c, reason);                                   \
 		return 0;                                                                          \
 	}                                                                                          \

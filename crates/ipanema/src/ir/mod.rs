@@ -711,6 +711,20 @@ pub struct Search {
     pub filter: Option<Expr>,
 }
 
+impl Search {
+    /// Whether it only looks at the first thread of a queue, and walks over none.
+    pub fn peeks(&self) -> bool {
+        matches!(
+            self,
+            Search {
+                kind: SearchKind::First,
+                iteration: Iteration { over: Over::Threads { .. }, limit: None, .. },
+                filter: None
+            }
+        )
+    }
+}
+
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchKind {

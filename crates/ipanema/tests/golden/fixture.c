@@ -29,6 +29,7 @@ enum fixture_set {
 struct fixture_state {
 	/* fixture.ipa:4 */
 	int64_t delay;
+	char saakm_pad[56];
 	/* fixture.ipa:10 */
 	struct saakm_set kept;
 	/* fixture.ipa:11 */

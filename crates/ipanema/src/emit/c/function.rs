@@ -71,6 +71,10 @@ impl Unit<'_> {
         out.line(&format!("SAAKM_ENTER({name})"));
         out.open("{");
         if let Some(enqueue) = self.policy.handler(Event::Enqueue) {
+            if self.walks_queues(enqueue) {
+                out.line("SAAKM_READ_QUEUES();");
+                out.blank();
+            }
             out.line(&format!("{}(s, t, c);", names.functions[enqueue.index()]));
         }
         let key = match declared.by {
@@ -110,7 +114,7 @@ impl Unit<'_> {
         let unused: Vec<&String> =
             params.iter().filter(|name| !text.contains(name) || unread.contains(name)).collect();
         out.indent += 1;
-        if shared && self.walks_queues(id) {
+        if (shared || self.is_event(id)) && self.walks_queues(id) {
             out.line("SAAKM_READ_QUEUES();");
             out.blank();
         }
@@ -123,6 +127,12 @@ impl Unit<'_> {
         out.indent -= 1;
         out.append(text);
         out.line("}");
+    }
+
+    /// Whether the runtime calls the function: with another one, `enqueue` is inlined.
+    fn is_event(&self, id: FunctionId) -> bool {
+        let handlers = &self.policy.handlers;
+        handlers.iter().any(|handler| handler.function == id && handler.event != Event::Enqueue)
     }
 
     /// Head of a shared function.

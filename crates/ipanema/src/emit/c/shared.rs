@@ -99,6 +99,8 @@ struct Body {
     calls: Vec<FunctionId>,
     loops: bool,
     walks_queues: bool,
+    /// The next iteration only looks at the first thread of a queue.
+    peeks: bool,
 }
 
 impl Body {
@@ -116,13 +118,15 @@ impl Visitor for Body {
 
     fn iteration(&mut self, iteration: &Iteration) {
         self.loops = true;
-        self.walks_queues |= matches!(iteration.over, Over::Threads { .. });
+        let peeks = std::mem::take(&mut self.peeks);
+        self.walks_queues |= !peeks && matches!(iteration.over, Over::Threads { .. });
         walk_iteration(self, iteration);
     }
 
     /// The words of a set are a loop.
     fn expr(&mut self, expr: &Expr) {
         self.loops |= matches!(expr.kind, ExprKind::Count(_) | ExprKind::Empty(_));
+        self.peeks = matches!(&expr.kind, ExprKind::Search(search) if search.peeks());
         walk_expr(self, expr);
     }
 }
