@@ -9,6 +9,7 @@
  *   idle   a thread sleeps for 50 us: it blocks, and is woken on an idle core
  *   busy   a thread wakes another through a pipe and sleeps until it answers, while a thread of each core spins: a wake-up
  *   fork   a process forks, its child exits, and it waits for it
+ *   tick   a thread computes from one tick to the next, on a core of its own
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -21,6 +22,9 @@
 #include <unistd.h>
 
 enum { ROUNDS = 3, CYCLES = 200, CORES = 2, SEEN = 256 };
+
+/* Of a kernel with 250 Hz, and of the policies' event. */
+enum { TICK_NS = 4000000 };
 
 static void die(const char *what)
 {
@@ -89,6 +93,22 @@ static void spin(void)
 		__builtin_ia32_pause();
 }
 
+static long long now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+static void compute(long ns)
+{
+	long long end = now() + ns;
+
+	while (now() < end)
+		;
+}
+
 /* Answers each byte, in a process of its own. */
 static pid_t answers(int to[2], int from[2])
 {
@@ -113,6 +133,8 @@ static void cycle(const char *load, int to, int from)
 
 	if (!strcmp(load, "idle")) {
 		nap(50000);
+	} else if (!strcmp(load, "tick")) {
+		compute(TICK_NS);
 	} else if (!strcmp(load, "busy")) {
 		if (write(to, &byte, 1) != 1 || read(from, &byte, 1) != 1)
 			die("pipe");
@@ -142,8 +164,8 @@ int main(int count, char **arguments)
 	double least = 0;
 
 	if (count != 3 || (strcmp(arguments[2], "idle") && strcmp(arguments[2], "busy") &&
-			   strcmp(arguments[2], "fork"))) {
-		fprintf(stderr, "usage: cycles PID idle|busy|fork\n");
+			   strcmp(arguments[2], "fork") && strcmp(arguments[2], "tick"))) {
+		fprintf(stderr, "usage: cycles PID idle|busy|fork|tick\n");
 		return 2;
 	}
 	const char *pid = arguments[1], *load = arguments[2];
