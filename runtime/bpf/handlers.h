@@ -254,7 +254,8 @@ static __always_inline bool saakm_take_slice(u32 c)
 		return false;
 	if (saakm_thread_of(p) == t && c == saakm_core_of(t->where) &&
 	    saakm_state_of(t->where) == SAAKM_RUNNING) {
-		scx_bpf_task_set_slice(p, 0);
+		/* Not 0: p may not have started yet, and the kernel would give it a new slice. */
+		scx_bpf_task_set_slice(p, 1);
 		taken = true;
 	}
 	bpf_task_release(p);
