@@ -23,6 +23,9 @@ pub struct Shape {
     /// Each has its own last-level cache.
     #[serde(default = "one")]
     sockets: u16,
+    /// Hardware threads of a physical core.
+    #[serde(default = "one")]
+    smt: u16,
     /// Kernel parameters.
     #[serde(default)]
     pub append: String,
@@ -33,7 +36,12 @@ pub struct Shape {
 
 impl Shape {
     pub fn topology(&self) -> Topology {
-        let wish = Wish { cpus: Some(self.cpus), sockets: Some(self.sockets), ..Wish::default() };
+        let wish = Wish {
+            cpus: Some(self.cpus),
+            sockets: Some(self.sockets),
+            smt: Some(self.smt),
+            ..Wish::default()
+        };
         Topology::new(wish).expect("a topology")
     }
 

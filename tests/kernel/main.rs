@@ -241,8 +241,17 @@ fn without_warnings_of<'l>(log: &'l str, function: Option<&str>) -> Vec<&'l str>
 
 /// Whether a line of the kernel's log reports a problem. The watchdog must report policy `loses`.
 fn complains(line: &str) -> bool {
-    const COMPLAINTS: [&str; 7] =
-        ["BUG", "WARNING:", "Call Trace", "runtime error", "runnable task stall", "soft lockup", "rcu: INFO"];
+    const COMPLAINTS: [&str; 8] = [
+        "BUG",
+        "WARNING:",
+        "Call Trace",
+        "runtime error",
+        "runnable task stall",
+        "soft lockup",
+        "rcu: INFO",
+        // Of a thread that a core takes from its queue: its preemption is lost.
+        "has zero slice",
+    ];
     !line.contains("\"loses\"") && COMPLAINTS.iter().any(|word| line.contains(word))
 }
 
