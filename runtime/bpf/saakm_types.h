@@ -141,7 +141,8 @@ static __always_inline void saakm_end_rcu(const bool *held)
 	}                                                                                          \
 	static __always_inline void name##_once(saakm_t s, thread_t t, core_t c, u32 reason)
 
-/* Start of the function in which core `dst` steals from the cores in `from`, also checked once. */
+/* Start of the function in which core `dst` steals from the cores in `from`, also checked once. From no core, it does
+   nothing: most cores that become idle find none. */
 #define SAAKM_STEAL(name, dst, from)                                                               \
 	static void name##_once(saakm_t s, core_t dst, set_t from);                                \
 	SAAKM_GLOBAL int name##_global(u64 s, u32 dst, u64 from)                                   \
@@ -152,7 +153,8 @@ static __always_inline void saakm_end_rcu(const bool *held)
 	}                                                                                          \
 	static inline __attribute__((unused)) void name(saakm_t s, core_t dst, set_t from)         \
 	{                                                                                          \
-		name##_global((u64)s, dst, (u64)from);                                             \
+		if (!SAAKM_EMPTY(s, w, from->word[w]))                                             \
+			name##_global((u64)s, dst, (u64)from);                                     \
 	}                                                                                          \
 	static void name##_once(saakm_t s, core_t dst, set_t from)
 
