@@ -129,12 +129,20 @@ fn rename(policy: &mut Policy, new: &mut impl FnMut(&str) -> String) {
 }
 
 /// Where two texts are not the same but for the words. A word of one module of WhyML may be another in the next one; a word of
-/// one function of C, unless it begins with `prefix`.
+/// one block of C, unless it is a name of the runtime or begins with `prefix`.
 fn difference(before: &str, after: &str, prefix: Option<&str>) -> Option<String> {
     let (before, after) = (tokens(before), tokens(after));
     let (mut to, mut from): (HashMap<&Token, &Token>, HashMap<&Token, &Token>) = Default::default();
-    let mut open = 0;
+    let goes_on = |token: &Token| {
+        let of = |prefix: &str| token.word.to_lowercase().starts_with(prefix);
+        prefix.is_some_and(|prefix| of(prefix) || of("saakm_"))
+    };
+    // What each open block has mapped first.
+    let mut blocks: Vec<Vec<(&Token, &Token)>> = vec![Vec::new()];
     for (at, (a, b)) in before.iter().zip(&after).enumerate() {
+        if !to.contains_key(a) && !from.contains_key(b) {
+            blocks.last_mut().unwrap().push((a, b));
+        }
         let (was, came) = (*to.entry(a).or_insert(b), *from.entry(b).or_insert(a));
         // Two structs may have fields of one name.
         if was != b || (came != a && !a.field) {
@@ -145,15 +153,24 @@ fn difference(before: &str, after: &str, prefix: Option<&str>) -> Option<String>
                 a.word, was.word, b.word, b.word, came.word
             ));
         }
-        open += i32::from(a.word == "{") - i32::from(a.word == "}");
-        let ends = match prefix {
-            Some(_) => open == 0 && matches!(a.word.as_str(), "}" | ";"),
-            None => a.word == "module",
-        };
-        if ends {
-            let goes_on = |token: &Token| prefix.is_some_and(|prefix| token.word.starts_with(prefix));
+        match (a.word.as_str(), prefix) {
+            ("{", Some(_)) => blocks.push(Vec::new()),
+            ("}", Some(_)) => {
+                for (a, b) in blocks.pop().unwrap() {
+                    if !goes_on(a) {
+                        to.remove(a);
+                        from.remove(b);
+                    }
+                }
+            }
+            (";", Some(_)) if blocks.len() == 1 => {}
+            ("module", None) => {}
+            _ => continue,
+        }
+        if blocks.len() == 1 {
             to.retain(|token, _| goes_on(token));
             from.retain(|token, _| goes_on(token));
+            blocks[0].clear();
         }
     }
     (before.len() != after.len()).then(|| format!("{} tokens instead of {}", after.len(), before.len()))
