@@ -74,14 +74,14 @@ pub fn count<N: Display + PartialEq + From<u8>>(number: N, thing: &str) -> Strin
     format!("{number} {thing}{}", if number == N::from(1) { "" } else { "s" })
 }
 
-/// Whether a name stands for standard output. The file of this name is `./-`.
-pub fn is_stdout(path: &Path) -> bool {
+/// Whether a name stands for standard input or output. The file of this name is `./-`.
+pub fn is_dash(path: &Path) -> bool {
     path == Path::new("-")
 }
 
 /// Writes a file atomically (see [`hearth_base::file`]), or to standard output.
 pub fn file(path: &Path, content: &[u8]) -> Result<(), Failure> {
-    if is_stdout(path) {
+    if is_dash(path) {
         return raw(content).map(drop);
     }
     let failed = |error| Failure::new(format_args!("cannot write {}: {error}", path.display()));
@@ -113,6 +113,11 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
 
 /// Fails if a trace, which is a folder, cannot be written.
 pub fn check_trace(path: &Path) -> Result<(), Failure> {
+    if is_dash(path) {
+        return Err(
+            Failure::usage("a trace is a folder, and cannot be printed").help("name it: -o NAME.trace")
+        );
+    }
     check_parent(path)?;
     Ok(Writer::check(path)?)
 }

@@ -59,7 +59,7 @@ impl Args {
             Emit::C | Emit::Ir | Emit::Ast => None,
         };
         if let Some(purpose) = purpose {
-            let Some(path) = self.output.as_deref().filter(|path| !output::is_stdout(path)) else {
+            let Some(path) = self.output.as_deref().filter(|path| !output::is_dash(path)) else {
                 return Err(
                     Failure::usage("a BPF object cannot be printed").help("name a file: -o FILE.bpf.o")
                 );

@@ -46,13 +46,13 @@ struct Content<'a> {
 
 impl Args {
     pub fn run(self) -> Outcome {
-        if !output::is_stdout(&self.output) && !is_workload(&self.output) {
+        if !output::is_dash(&self.output) && !is_workload(&self.output) {
             return Err(Failure::usage(format_args!("{}: a workload is a JSON file", self.output.display()))
                 .help("use the extension .json or .json.zst"));
         }
         output::check_writable(&self.output)?;
         let Extraction { workload, report, .. } = extract_until(&self.trace, self.until)?;
-        if output::is_stdout(&self.output) {
+        if output::is_dash(&self.output) {
             workload.write(&mut io::stdout().lock())?;
             eprint!("{report}");
             return Ok(ExitCode::SUCCESS);

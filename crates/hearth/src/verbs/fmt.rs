@@ -26,12 +26,12 @@ impl Args {
     pub fn run(self) -> Outcome {
         let mut different = Vec::new();
         for path in &self.policies {
-            let is_dash = output::is_stdout(path);
-            let text = output::read("the policy", if is_dash { Path::new("/dev/stdin") } else { path })?;
+            let dash = output::is_dash(path);
+            let text = output::read("the policy", if dash { Path::new("/dev/stdin") } else { path })?;
             let formatted = format(path, &text)?;
             if self.check {
                 different.extend((formatted != text).then(|| path.display().to_string()));
-            } else if is_dash || formatted != text {
+            } else if dash || formatted != text {
                 output::file(path, formatted.as_bytes())?;
             }
         }

@@ -539,6 +539,10 @@ fn a_dash_is_standard_input_or_output() {
     let sim = ["sim", "-w", "-", "-m", "ryzen-3400g", "-p", "cfs", "--runs", "1", "--json"];
     let document: Value = serde_json::from_str(&printed_of(&sim, &workload)).expect("JSON");
     assert_eq!(document["runs"].as_array().map(Vec::len), Some(1));
+    // A trace is a folder.
+    let simulate = ["sim", "-w", SMALL, "-m", "ryzen-3400g", "-p", "cfs", "--runs", "1", "-o", "-"];
+    let refused = with_input(folder.path(), &simulate, "");
+    assert!(text(&refused.stderr).contains("a trace is a folder, and cannot be printed"));
     assert!(!folder.path().join("-").exists());
 }
 
