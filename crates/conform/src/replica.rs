@@ -69,8 +69,8 @@ pub struct Replayed {
     pub logged: Logged,
     pub script: Script,
     scheduling: bool,
-    /// The last decision was a placement that took its core: the thread runs next.
-    takes: bool,
+    /// The last decision was a placement with direct dispatch: the thread runs next.
+    direct: bool,
     pub decisions: BTreeMap<&'static str, u64>,
     pub visits: u64,
 }
@@ -97,7 +97,7 @@ pub fn replica<'a>(policy: &'a Native, header: &Header) -> Replica<'a> {
             },
             script: Script::default(),
             scheduling: false,
-            takes: false,
+            direct: false,
             decisions: BTreeMap::new(),
             visits: 0,
         },
@@ -175,7 +175,7 @@ impl Replayed {
         match self.expected() {
             Some((expected, after)) if expected == decision => {
                 self.script.at = after;
-                self.takes = self.script.records[after - 1].flag != 0;
+                self.direct = self.script.records[after - 1].flag != 0;
                 *self.decisions.entry(decision.name()).or_default() += 1;
             }
             Some((expected, _)) => self.differ(expected, decision),
@@ -237,10 +237,10 @@ impl Replayed {
         all.fold(0xcbf2_9ce4_8422_2325, |hash, word| (hash ^ word).wrapping_mul(0x100_0000_01b3))
     }
 
-    /// Puts a thread into a queue of a core that exists; or on the core, if it takes it.
+    /// Puts a thread into a queue of a core that exists; or on the core, if it is dispatched to it directly.
     pub fn enqueue(&mut self, memory: &mut Memory<'_>, thread: u32, core: u32, queue: u32) {
-        let takes = std::mem::take(&mut self.takes);
-        let new = if takes { RUNNING } else { READY };
+        let direct = std::mem::take(&mut self.direct);
+        let new = if direct { RUNNING } else { READY };
         let state = std::mem::replace(&mut self.states[thread as usize], new);
         if [READY, MIGRATING].contains(&state) {
             let from = memory.thread(thread).core;
@@ -253,7 +253,7 @@ impl Replayed {
         }
         let t = memory.thread_mut(thread);
         (t.core, t.queue) = (core, queue);
-        if takes {
+        if direct {
             memory.set_current(core, Some(thread));
         } else {
             memory.set_nr_ready(core, memory.core(core).nr_ready + 1);

@@ -129,7 +129,7 @@ impl Unit<'_> {
         out.line("}");
     }
 
-    /// Whether the runtime calls the function: with another one, `enqueue` is inlined.
+    /// Whether the runtime calls the function as a handler. It does not call `enqueue`, which each transition to READY contains.
     fn is_event(&self, id: FunctionId) -> bool {
         let handlers = &self.policy.handlers;
         handlers.iter().any(|handler| handler.function == id && handler.event != Event::Enqueue)
