@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use super::visit::{Visitor, walk_block, walk_expr, walk_stmt};
 use super::{
-    Block, CoreField, Effect, Event, Expr, ExprKind, FunctionId, LocalId, Over, Policy, QueueId, Search,
-    SearchKind, State, Stmt, StmtKind, Target,
+    Block, CoreField, Effect, Event, Expr, ExprKind, FunctionId, LocalId, Policy, QueueId, State, Stmt,
+    StmtKind, Target,
 };
 
 /// The core of the event.
@@ -58,18 +58,10 @@ fn may_decline() -> String {
     "`schedule` may run another thread than the first of a queue, or none".into()
 }
 
-/// The queue whose first thread the expression is.
+/// The queue of the event's core whose first thread the expression is.
 fn first_of(value: &Expr) -> Option<QueueId> {
     let ExprKind::Search(search) = &value.kind else { return None };
-    let Search { kind: SearchKind::First, iteration, filter: None } = &**search else { return None };
-    match &iteration.over {
-        Over::Threads { core, queue }
-            if is_local(core, CORE) && iteration.order.is_none() && iteration.limit.is_none() =>
-        {
-            Some(*queue)
-        }
-        _ => None,
-    }
+    search.first_in_queue().filter(|(core, _)| is_local(core, CORE)).map(|(_, queue)| queue)
 }
 
 fn is_local(expr: &Expr, local: LocalId) -> bool {

@@ -712,16 +712,15 @@ pub struct Search {
 }
 
 impl Search {
-    /// Whether it only looks at the first thread of a queue, and walks over none.
-    pub fn peeks(&self) -> bool {
-        matches!(
-            self,
-            Search {
-                kind: SearchKind::First,
-                iteration: Iteration { over: Over::Threads { .. }, limit: None, .. },
-                filter: None
+    /// The core and the queue whose first thread it is. Such a search walks over no queue.
+    pub fn first_in_queue(&self) -> Option<(&Expr, QueueId)> {
+        let Search { kind: SearchKind::First, iteration, filter: None } = self else { return None };
+        match iteration {
+            Iteration { over: Over::Threads { core, queue }, order: None, limit: None, .. } => {
+                Some((core, *queue))
             }
-        )
+            _ => None,
+        }
     }
 }
 

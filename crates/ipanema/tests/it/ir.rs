@@ -204,3 +204,15 @@ fn invariants_are_conditions_that_no_event_calls() {
     assert!(policy.functions.iter().any(|f| f.name == "apart"));
     assert!(!emit::c(&policy).contains("disjoint"));
 }
+
+/// The kernel's verifier wants the lock around walks; each costs some 30 instructions.
+#[test]
+fn only_events_that_walk_over_a_queue_lock_it() {
+    let locks = |name: &str, event: &str| {
+        let c = emit::c(&policy(name));
+        let (_, body) = c.split_once(&format!(" {name}_on_{event}(saakm_t s, thread_t t)\n{{")).unwrap();
+        body.split("\n}").next().unwrap().contains("SAAKM_READ_QUEUES();")
+    };
+    assert!(locks("eevdf", "block"), "`survey` walks");
+    assert!(!locks("cfs", "block"), "`advance` looks at the first thread only");
+}

@@ -110,6 +110,11 @@ impl Body<'_> {
 
     /// Searches for which the runtime has a primitive.
     fn direct(&mut self, search: &Search) -> Option<C> {
+        if let Some((core, queue)) = search.first_in_queue() {
+            let core = self.expr(core).text;
+            let queue = &self.unit.names.queue_constants[queue.index()];
+            return Some(C::atom(format!("saakm_first(s, {core}, {queue})")));
+        }
         let Search { kind, iteration, filter: None } = search else { return None };
         let Iteration { over, order, limit: None, .. } = iteration else { return None };
         match (kind, over) {
@@ -127,11 +132,6 @@ impl Body<'_> {
             (SearchKind::Any, Over::Cores(set)) => {
                 let empty = self.pass(Pass::Empty, set);
                 Some(C::new(format!("!{empty}"), level::UNARY))
-            }
-            (SearchKind::First, Over::Threads { core, queue }) => {
-                let core = self.expr(core).text;
-                let queue = &self.unit.names.queue_constants[queue.index()];
-                Some(C::atom(format!("saakm_first(s, {core}, {queue})")))
             }
             _ => None,
         }

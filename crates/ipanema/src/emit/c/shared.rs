@@ -126,7 +126,7 @@ impl Visitor for Body {
     /// The words of a set are a loop.
     fn expr(&mut self, expr: &Expr) {
         self.loops |= matches!(expr.kind, ExprKind::Count(_) | ExprKind::Empty(_));
-        self.peeks = matches!(&expr.kind, ExprKind::Search(search) if search.peeks());
+        self.peeks = matches!(&expr.kind, ExprKind::Search(search) if search.first_in_queue().is_some());
         walk_expr(self, expr);
     }
 }
