@@ -195,7 +195,7 @@ fn no_word_of_a_policy_captures_a_name() {
     let fixture = policy_of(concat!(env!("CARGO_MANIFEST_DIR"), "/../ipanema/tests/golden/fixture.ipa"));
     renamed(&fixture, hearth_tests::cases(20, 400));
     for name in ["cfs-cwc", "nest", "ule-cwc", "smove", "eevdf"] {
-        renamed(&policy(name), hearth_tests::cases(1, 10));
+        renamed(&policy(name), hearth_tests::cases(1, 40));
     }
 }
 
