@@ -74,6 +74,11 @@ enum saakm_level { SAAKM_SMT, SAAKM_LLC, SAAKM_NUMA, SAAKM_MACHINE, SAAKM_LEVELS
 /* Sets of cores that the runtime keeps besides the online cores. Policies read the first three. */
 enum saakm_kept { SAAKM_KEPT_IDLE, SAAKM_KEPT_WHOLE, SAAKM_KEPT_WAITING, SAAKM_KEPT_CLAIMED };
 
+/* What the kernel knows of an event. */
+enum saakm_fact {
+	SAAKM_WAKER_EXITS, /* unblock: the waker is exiting */
+};
+
 /* The unit of a parameter, for the loader and for error messages. */
 enum saakm_unit {
 	SAAKM_BOOL,

@@ -18,6 +18,14 @@ static __always_inline void saakm_choose_only(saakm_t s, thread_t t, u32 c)
 	saakm_choose(s, c);
 }
 
+/* What the kernel knows of a wake-up from core `waker`: the thread that runs there. */
+static __always_inline u32 saakm_facts(saakm_t s, u32 waker)
+{
+	if (s->on_timer || waker != s->cpu || !(bpf_get_current_task_btf()->flags & PF_EXITING))
+		return 0;
+	return 1 << SAAKM_WAKER_EXITS;
+}
+
 /*
  * Event new or unblock: the policy makes t READY, which was neither READY nor RUNNING; or RUNNING, if t takes an idle
  * core. `waker` is the core that wakes or forks t. Returns t's new core.
@@ -38,7 +46,11 @@ SAAKM_GLOBAL u32 saakm_place(u64 context, u64 thread, u32 waker)
 		saakm_on_new((u64)s, (u64)t, waker);
 	} else {
 		here->count.wakeups++;
+		if (SAAKM_READS_FACTS)
+			s->facts = saakm_facts(s, waker);
 		saakm_on_unblock((u64)s, (u64)t, waker);
+		if (SAAKM_READS_FACTS)
+			s->facts = 0;
 	}
 	chosen = saakm_core(t);
 	here->count.placed[t->reason & (SAAKM_MAX_REASONS - 1)]++;

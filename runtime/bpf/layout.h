@@ -12,7 +12,7 @@
 #ifndef SAAKM_LAYOUT_H
 #define SAAKM_LAYOUT_H
 
-#define SAAKM_LAYOUT 17 /* increment on any change below */
+#define SAAKM_LAYOUT 18 /* increment on any change below */
 
 #define SAAKM_WORLD_AT 0x1000UL     /* struct saakm_world */
 #define SAAKM_TOLD_SETS_AT 0x2000UL /* log.h: sets of cores as last logged */
@@ -39,7 +39,7 @@
 #define SAAKM_ARENA_PAGES ((SAAKM_THREADS_AT + SAAKM_MAX_THREADS * SAAKM_THREAD_BYTES) / 4096)
 
 #define SAAKM_CORE_ATTRS 256   /* bytes that a policy may keep per core */
-#define SAAKM_THREAD_ATTRS 128 /* bytes that a policy may keep per thread */
+#define SAAKM_THREAD_ATTRS 256 /* bytes that a policy may keep per thread */
 #define SAAKM_MAX_REASONS 32
 #define SAAKM_MAX_SETS 16
 #define SAAKM_KEPT_SETS 8 /* enum saakm_kept, and: */
@@ -220,6 +220,7 @@ struct saakm {
 	uint32_t nr_left;                 /* members of `left` */
 	uint32_t on_timer;                /* the event is `timer` */
 	uint32_t on_preempt;              /* the event is `preempt` */
+	uint32_t facts;                   /* what the kernel knows of the event: bit enum saakm_fact */
 	uint32_t direct;                  /* a placement on an idle core is dispatched directly */
 	uint32_t next;                    /* enum saakm_next: what may use `now` again */
 	uint32_t moved;                   /* the last saakm_ready succeeded */
@@ -301,7 +302,7 @@ enum saakm_log_kind {
 	SAAKM_L_AFFINITY, /* thread: word `flag` of its affinity, if not 0 */
 	SAAKM_L_HEAD,     /* schedule: thread (or none) is first in queue `flag` of core */
 	/* A handler, from BEGIN to END. */
-	SAAKM_L_BEGIN, /* event `flag` of thread, core or both: now, CPU of the handler */
+	SAAKM_L_BEGIN, /* event `flag` of thread, core or both: now, CPU of the handler, facts */
 	SAAKM_L_WALK,  /* starts a walk over queue `flag` of core: a identifies the walk */
 	SAAKM_L_VISIT, /* walk a reaches thread */
 	SAAKM_L_END,   /* hash of the policy's state */

@@ -42,6 +42,7 @@ SAAKM_STARTS_LINE(saakm_world, online);
 SAAKM_STARTS_LINE(saakm_world, members);
 _Static_assert(sizeof(struct saakm_line) == 64, "a cache line");
 _Static_assert(sizeof(struct saakm_core) <= SAAKM_CORE_BYTES, "a core is too large");
+_Static_assert(sizeof(struct saakm_thread) <= SAAKM_THREAD_BYTES, "a thread is too large");
 
 #define WORLD SAAKM_FIELD_AT(struct saakm_world, SAAKM_WORLD_AT)
 
@@ -221,6 +222,11 @@ static __always_inline void saakm_search_again(core_t c)
 static __always_inline nsec_t saakm_now(saakm_t s)
 {
 	return s->now;
+}
+
+static __always_inline bool saakm_fact(saakm_t s, enum saakm_fact fact)
+{
+	return s->facts >> fact & 1;
 }
 
 static __always_inline set_t saakm_online(saakm_t s)

@@ -225,7 +225,7 @@ SAAKM_GLOBAL int saakm_log_begin(u64 context, u32 event, u64 thread, u32 core)
 			SAAKM_LOG(SAAKM_L_HEAD, queue, core, head ? head->serial : 0, 0, 0, 0);
 		}
 	}
-	SAAKM_LOG(SAAKM_L_BEGIN, event, core, thread ? t->serial : 0, s->now, s->cpu, 0);
+	SAAKM_LOG(SAAKM_L_BEGIN, event, core, thread ? t->serial : 0, s->now, s->cpu, s->facts);
 	return 0;
 }
 

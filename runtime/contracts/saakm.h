@@ -77,6 +77,7 @@ struct saakm_domain {
 /* The machine: what changes, but for sets. */
 struct saakm_machine {
 	nsec_t now;
+	bool fact[1]; /* by enum saakm_fact */
 	struct saakm_core core[SAAKM_MAX_CORES];
 	core_t core_of[SAAKM_MAX_THREADS];
 	nsec_t runtime_of[SAAKM_MAX_THREADS];
@@ -128,6 +129,7 @@ struct saakm_set saakm_kept[5];
 #define saakm_members_among(s, set, w, cores) ((cores) & saakm_kept[1 + (set)].word[w])
 #define saakm_is_in(s, set, c) saakm_has(&saakm_kept[1 + (set)], c)
 #define saakm_now(s) saakm_the.now
+#define saakm_fact(s, which) saakm_the.fact[which]
 
 /*@ requires c < SAAKM_MAX_CORES; assigns \nothing; ensures \result == saakm_the.core[c].current; */
 thread_t saakm_current(saakm_t s, core_t c);

@@ -62,6 +62,11 @@ static inline nsec_t saakm_now(saakm_t s)
 	return s->now;
 }
 
+static inline bool saakm_fact(saakm_t s, enum saakm_fact fact)
+{
+	return s->facts >> fact & 1;
+}
+
 static inline set_t saakm_online(saakm_t s)
 {
 	return &s->online;

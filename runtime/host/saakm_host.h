@@ -86,6 +86,7 @@ struct saakm {
 	void *runtime_private;
 	void *state; /* the policy's sets, globals and parameters */
 	nsec_t now;
+	uint32_t facts; /* of the event: bit enum saakm_fact */
 	uint32_t nr_cores;
 	uint32_t nr_words;        /* words of a set that are in use */
 	struct saakm_core *cores; /* [nr_cores] */

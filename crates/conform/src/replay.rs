@@ -144,7 +144,7 @@ impl Replay<'_> {
 
     fn end(&mut self, record: &Record) -> Result<(), String> {
         let Some((handler, began)) = self.handler.take() else { return Ok(()) };
-        let exists = call(&mut self.replica, handler, began.a as i64);
+        let exists = call(&mut self.replica, handler, began.a as i64, began.c as u32);
         let script = &mut self.replica.runtime.script;
         if !exists {
             script.difference = Some(("a handler of this event".into(), "none".into()));

@@ -106,8 +106,8 @@ pub fn replica<'a>(policy: &'a Native, header: &Header) -> Replica<'a> {
 
 /// Calls the handler with the logged state, and compares its decisions with the script. Returns whether the policy has
 /// such a handler.
-pub fn call(replica: &mut Replica<'_>, call: Call, now: i64) -> bool {
-    replica.runtime.begin(&mut replica.memory, call, now);
+pub fn call(replica: &mut Replica<'_>, call: Call, now: i64, facts: u32) -> bool {
+    replica.runtime.begin(&mut replica.memory, call, now, facts);
     replica.call(call)
 }
 
@@ -141,10 +141,10 @@ impl Replayed {
     }
 
     /// Shows the logged state to the handler of `call`.
-    pub fn begin(&mut self, memory: &mut Memory<'_>, call: Call, now: i64) {
+    pub fn begin(&mut self, memory: &mut Memory<'_>, call: Call, now: i64, facts: u32) {
         let s = &mut memory.instance;
         [s.online, s.idle, s.idle_whole, s.waiting, s.claimed] = self.logged.sets;
-        s.now = now;
+        (s.now, s.facts) = (now, facts);
         for (id, logged) in (0..).zip(&self.logged.cores) {
             let core = memory.core_mut(id);
             core.nr_ready = logged.nr_ready;

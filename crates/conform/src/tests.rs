@@ -233,9 +233,11 @@ impl World<'_> {
             self.apply(Record { kind: kind::HEAD, thread: self.serial(first), ..Record::default() });
         }
         let (flag, a, thread) = (event as u8, self.now as u64, self.serial(call.thread()));
-        self.emit(Record { kind: kind::BEGIN, flag, thread, core: core as u16, a, ..Record::default() });
+        let facts = if event == event::UNBLOCK { below(&mut self.rng, 2) } else { 0 };
+        let began = Record { kind: kind::BEGIN, flag, thread, core: core as u16, a, ..Record::default() };
+        self.emit(Record { c: facts as u64, ..began });
         let Host { memory, runtime } = &mut self.host;
-        runtime.replayed.begin(memory, call, self.now);
+        runtime.replayed.begin(memory, call, self.now, facts as u32);
         assert!(self.host.call(call));
         self.idle = self.host.memory.instance.idle;
         let runtime = &mut self.host.runtime;
@@ -376,7 +378,8 @@ fn replayed(log: &[u8], policy: &Native) -> Report {
 }
 
 /// The policies with one ready queue per core, as the simulated kernel has.
-const POLICIES: [&str; 8] = ["cfs", "cfs-5-4", "eevdf", "slocal", "smove", "nest", "cfs-cwc", "cfs-cwc-flat"];
+const POLICIES: [&str; 9] =
+    ["cfs", "cfs-5-4", "eevdf", "ember", "slocal", "smove", "nest", "cfs-cwc", "cfs-cwc-flat"];
 
 #[test]
 fn replays_agree() {

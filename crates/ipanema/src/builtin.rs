@@ -6,6 +6,7 @@ use std::borrow::Cow;
 /// The policies that tables show: name and source text. The first is the default baseline: the scheduler of today's Linux.
 const POLICIES: &[(&str, &str)] = &[
     ("eevdf", include_str!("../../../policies/eevdf.ipa")),
+    ("ember", include_str!("../../../policies/ember.ipa")),
     ("cfs", include_str!("../../../policies/cfs.ipa")),
     ("cfs-5-4", include_str!("../../../policies/cfs-5-4.ipa")),
     ("slocal", include_str!("../../../policies/slocal.ipa")),

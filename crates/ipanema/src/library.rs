@@ -1,7 +1,7 @@
 //! Built-in library: names that every policy may use. The types pass resolves them with this table,
 //! `hearth list library` prints it, and a test checks that the language reference names each word.
 
-use crate::ir::{CoreField, Event, KeptSet, Level, ThreadField, Type};
+use crate::ir::{CoreField, Event, Fact, KeptSet, Level, ThreadField, Type};
 
 /// A library word.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +33,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     Now,
+    Fact(Fact),
     Kept(KeptSet),
     Machine,
 }
@@ -67,6 +68,12 @@ const fn word(name: &'static str, kind: Kind, usage: &'static str, doc: &'static
 /// All words, in the order of the language reference.
 pub const WORDS: &[Word] = &[
     word("now", Kind::Value(Value::Now), "now : time", "Time of this event."),
+    word(
+        "waker_exits",
+        Kind::Value(Value::Fact(Fact::WakerExits)),
+        "waker_exits : bool",
+        "In `unblock`: the waker is exiting, so its core is free at once. False in other events.",
+    ),
     word("online", Kind::Value(Value::Kept(KeptSet::Online)), "online : set", "Cores that can run threads."),
     word(
         "idle",

@@ -56,6 +56,15 @@ pub fn next_op(model: &Model, world: &World, core: u8) -> Option<Op> {
     model.programs[usize::from(thread)].get(usize::from(world.thread(thread).next)).copied()
 }
 
+/// Whether the event is a wake-up from a core whose thread only wakes others until it exits.
+pub fn waker_exits(model: &Model, world: &World, core: u8, event: Event) -> bool {
+    let thread = world.core(core).current;
+    event == Event::Unblock && thread != NO_THREAD && {
+        let rest = &model.programs[usize::from(thread)][usize::from(world.thread(thread).next)..];
+        rest.iter().all(|op| matches!(op, Op::Wake(_)))
+    }
+}
+
 fn is_enabled(op: Option<Op>, world: &World) -> bool {
     match op {
         Some(Op::Forever) => false,

@@ -30,6 +30,8 @@ pub const LEVELS: usize = bindings::SAAKM_LEVELS as usize;
 pub const SMT: usize = bindings::SAAKM_SMT as usize;
 /// The level of the last-level cache.
 pub const LLC: usize = bindings::SAAKM_LLC as usize;
+/// The bit of [`Instance::facts`] that says that the waker is exiting.
+pub const WAKER_EXITS: u32 = bindings::SAAKM_WAKER_EXITS;
 /// The reason of a transition without `because`: 0, "none".
 pub const NO_REASON: u32 = 0;
 

@@ -11,6 +11,7 @@
 
 pub mod effects;
 mod empty;
+mod facts;
 mod first;
 mod prune;
 pub mod visit;
@@ -21,6 +22,7 @@ use crate::syntax::Span;
 pub use crate::syntax::ast::{BaseType, Event, Extreme, OrderKind, Owner};
 pub use effects::Effects;
 pub(crate) use empty::drop_empty;
+pub use facts::reads_facts;
 pub use first::runs_first;
 pub(crate) use prune::{prune, reachable};
 
@@ -532,6 +534,8 @@ pub enum ExprKind {
         core: Box<Expr>,
     },
     Now,
+    /// What the kernel knows of this event.
+    Fact(Fact),
     /// A set that the runtime maintains.
     Kept(KeptSet),
     Machine,
@@ -601,6 +605,13 @@ pub enum ExprKind {
         default: Box<Expr>,
     },
     Search(Box<Search>),
+}
+
+/// Facts of an event: false in every other event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fact {
+    WakerExits,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]

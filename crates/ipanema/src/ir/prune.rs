@@ -180,7 +180,7 @@ impl Rename {
         use ExprKind as E;
         match &mut expr.kind {
             E::Bool(_) | E::Number(_) | E::None | E::Local(_) | E::Param(_) | E::Set(_) => {}
-            E::Global(_) | E::Now | E::Kept(_) | E::Machine => {}
+            E::Global(_) | E::Now | E::Fact(_) | E::Kept(_) | E::Machine => {}
             E::Some(inner)
             | E::Thread { thread: inner, .. }
             | E::Core { core: inner, .. }

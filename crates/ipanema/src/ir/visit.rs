@@ -115,7 +115,7 @@ pub fn walk_expr<V: Visitor + ?Sized>(visitor: &mut V, expr: &Expr) {
     use ExprKind as E;
     match &expr.kind {
         E::Bool(_) | E::Number(_) | E::None | E::Local(_) | E::Param(_) | E::Set(_) => {}
-        E::Global(_) | E::Now | E::Kept(_) | E::Machine => {}
+        E::Global(_) | E::Now | E::Fact(_) | E::Kept(_) | E::Machine => {}
         E::Some(inner)
         | E::Thread { thread: inner, .. }
         | E::Core { core: inner, .. }

@@ -126,6 +126,7 @@ impl Lowering<'_, '_> {
         self.context.uses_word(at, name, |kind| matches!(kind, Kind::Value(_)));
         match library::value(name) {
             Some(Value::Now) => return Some((ExprKind::Now, Type::TIME)),
+            Some(Value::Fact(fact)) => return Some((ExprKind::Fact(fact), Type::BOOL)),
             Some(Value::Kept(set)) => return Some((ExprKind::Kept(set), Type::SET)),
             Some(Value::Machine) => return Some((ExprKind::Machine, Type::DOMAIN)),
             None => {}

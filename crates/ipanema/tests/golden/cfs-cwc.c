@@ -523,13 +523,14 @@ SAAKM_STEAL(cfs_cwc_pull, dst, from)
 #define SAAKM_INIT_CORE cfs_cwc_init_core
 #define SAAKM_INIT_THREAD cfs_cwc_init_thread
 
-/* Name as a kernel identifier; number of ready queues per core; bit mask of the ordered
-   queues; number of sets; whether a placement on an idle core runs at once. */
+/* Name as a kernel identifier; number of ready queues per core; bit mask of the ordered queues; number
+   of sets; whether a placement on an idle core runs at once; whether a handler reads facts. */
 #define SAAKM_NAME "cfs_cwc"
 #define SAAKM_QUEUES 1
 #define SAAKM_ORDERED 0x1
 #define SAAKM_NR_SETS 0
 #define SAAKM_RUNS_FIRST 1
+#define SAAKM_READS_FACTS 0
 
 #ifdef SAAKM_POLICY
 

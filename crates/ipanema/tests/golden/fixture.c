@@ -186,13 +186,14 @@ SAAKM_LOCAL void fixture_on_enter_idle(saakm_t s, core_t c)
 #define SAAKM_INIT_CORE fixture_init_core
 #define SAAKM_INIT_THREAD fixture_init_thread
 
-/* Name as a kernel identifier; number of ready queues per core; bit mask of the ordered
-   queues; number of sets; whether a placement on an idle core runs at once. */
+/* Name as a kernel identifier; number of ready queues per core; bit mask of the ordered queues; number
+   of sets; whether a placement on an idle core runs at once; whether a handler reads facts. */
 #define SAAKM_NAME "fixture"
 #define SAAKM_QUEUES 1
 #define SAAKM_ORDERED 0x0
 #define SAAKM_NR_SETS 2
 #define SAAKM_RUNS_FIRST 1
+#define SAAKM_READS_FACTS 0
 
 #ifdef SAAKM_POLICY
 

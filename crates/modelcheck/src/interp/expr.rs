@@ -1,12 +1,13 @@
 //! Expressions.
 
-use hearth_ipanema::ir::{Comparison, CoreField, Expr, ExprKind, Extreme, KeptSet, SetOp, ThreadField};
+use hearth_ipanema::ir::{Comparison, CoreField, Expr, ExprKind, Extreme, Fact, KeptSet, SetOp, ThreadField};
 
 use super::{Interp, Value};
 use crate::access::Access;
 use crate::arithmetic;
 use crate::env::Stop;
 use crate::model::MIN_KHZ;
+use crate::step::waker_exits;
 use crate::topology::DomainId;
 
 fn compare(op: Comparison, a: i64, b: i64) -> bool {
@@ -43,6 +44,10 @@ impl<'x> Interp<'_, '_, 'x> {
             E::ThreadField { field, thread } => self.thread_field(*field, thread),
             E::CoreField { field, core } => self.core_field(*field, core),
             E::Now => Ok(self.env.world.now),
+            E::Fact(Fact::WakerExits) => {
+                let env = &self.env;
+                Ok(waker_exits(env.model, env.world, env.me, env.event).into())
+            }
             E::Kept(KeptSet::Online) => Ok(i64::from(self.env.model.map.online.0)),
             E::Kept(kept) => self.env.access(Access::Kept(*kept)),
             E::Machine => Ok(self.env.model.map.machine().to_value()),

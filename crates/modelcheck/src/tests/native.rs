@@ -6,7 +6,7 @@ use std::cell::Cell;
 use hearth_ipanema::builtin::NAMES;
 use hearth_ipanema::ir::Event;
 use hearth_sim::Native;
-use hearth_sim::saakm::{Call, Decision};
+use hearth_sim::saakm::{Call, Decision, WAKER_EXITS};
 use proptest::prelude::*;
 
 use super::load;
@@ -20,7 +20,7 @@ use crate::log::LogEntry;
 use crate::model::Model;
 use crate::reduction::Reduction;
 use crate::scenario::{Op, Scenario, Start, ThreadSpec};
-use crate::step::{Step, enabled};
+use crate::step::{Step, enabled, waker_exits};
 use crate::topology::Topology;
 use crate::world::{Activity, Phase, World};
 
@@ -105,6 +105,8 @@ fn compare_handler(driver: &mut Driver<'_>, native: &Native, world: &mut World, 
     if activity.phase != Phase::GoIdle
         && let Some(call) = call(&activity)
     {
+        let exits = waker_exits(driver.model, world, core, activity.event());
+        host.memory.instance.facts = u32::from(exits) << WAKER_EXITS;
         host.call(call);
     }
     let mut log = Vec::new();

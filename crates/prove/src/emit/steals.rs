@@ -303,7 +303,7 @@ fn reads_clock(policy: &Policy, function: &Function) -> bool {
         fn expr(&mut self, e: &Expr) {
             use ExprKind as E;
             self.1 |= match &e.kind {
-                E::Now => true,
+                E::Now | E::Fact(_) => true,
                 E::ThreadField { field, .. } => *field == ThreadField::Runtime,
                 E::CoreField { field, .. } => matches!(field, CoreField::Frequency | CoreField::IdleSince),
                 _ => false,

@@ -12,7 +12,7 @@ pub const SAAKM_CORE_IDLE: i64 = -9223372036854775808;
 pub const SAAKM_CHANGED: u32 = 1;
 pub const SAAKM_LEFT_IDLE: u32 = 2;
 pub const SAAKM_ENTERED_IDLE: u32 = 4;
-pub const SAAKM_LAYOUT: u32 = 17;
+pub const SAAKM_LAYOUT: u32 = 18;
 pub const SAAKM_WORLD_AT: u32 = 4096;
 pub const SAAKM_TOLD_SETS_AT: u32 = 8192;
 pub const SAAKM_ZERO_AT: u32 = 12288;
@@ -36,7 +36,7 @@ pub const SAAKM_MAX_THREADS: u32 = 1048576;
 pub const SAAKM_FIRST_THREAD: u32 = 1025;
 pub const SAAKM_ARENA_PAGES: u32 = 147456;
 pub const SAAKM_CORE_ATTRS: u32 = 256;
-pub const SAAKM_THREAD_ATTRS: u32 = 128;
+pub const SAAKM_THREAD_ATTRS: u32 = 256;
 pub const SAAKM_MAX_REASONS: u32 = 32;
 pub const SAAKM_MAX_SETS: u32 = 16;
 pub const SAAKM_KEPT_SETS: u32 = 8;
@@ -56,6 +56,8 @@ pub const SAAKM_KEPT_WHOLE: saakm_kept = 1;
 pub const SAAKM_KEPT_WAITING: saakm_kept = 2;
 pub const SAAKM_KEPT_CLAIMED: saakm_kept = 3;
 pub type saakm_kept = ::std::os::raw::c_uint;
+pub const SAAKM_WAKER_EXITS: saakm_fact = 0;
+pub type saakm_fact = ::std::os::raw::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]
 pub struct saakm_set {
@@ -153,7 +155,7 @@ pub struct saakm_thread {
     pub counted: u32,
     pub charged: u64,
     pub pad: [u32; 6usize],
-    pub attrs: [u8; 128usize],
+    pub attrs: [u8; 256usize],
     pub allowed: saakm_set,
 }
 #[repr(C)]
@@ -243,6 +245,7 @@ pub struct saakm {
     pub nr_left: u32,
     pub on_timer: u32,
     pub on_preempt: u32,
+    pub facts: u32,
     pub direct: u32,
     pub next: u32,
     pub moved: u32,

@@ -10,6 +10,8 @@ pub const SAAKM_NUMA: saakm_level = 2;
 pub const SAAKM_MACHINE: saakm_level = 3;
 pub const SAAKM_LEVELS: saakm_level = 4;
 pub type saakm_level = ::std::os::raw::c_uint;
+pub const SAAKM_WAKER_EXITS: saakm_fact = 0;
+pub type saakm_fact = ::std::os::raw::c_uint;
 pub type core_t = u32;
 pub type nsec_t = i64;
 #[repr(C)]
@@ -79,6 +81,7 @@ pub struct saakm {
     pub(super) runtime_private: *mut ::std::os::raw::c_void,
     pub(super) state: *mut ::std::os::raw::c_void,
     pub now: nsec_t,
+    pub facts: u32,
     pub nr_cores: u32,
     pub nr_words: u32,
     pub(super) cores: *mut saakm_core,

@@ -83,6 +83,7 @@ impl<'a> Memory<'a> {
             ops: ptr::null(),
             runtime_private: ptr::null_mut(),
             state: state.as_mut_ptr().cast(),
+            facts: 0,
             now: 0,
             nr_cores: cores.len() as u32,
             nr_words: cores.len().div_ceil(64) as u32,

@@ -218,6 +218,7 @@ fn is_stable(expr: &Expr) -> bool {
         | ExprKind::Local(_)
         | ExprKind::Param(_)
         | ExprKind::Now
+        | ExprKind::Fact(_)
         | ExprKind::Machine => true,
         ExprKind::Some(inner) | ExprKind::CoresOf(inner) | ExprKind::DomainOf { core: inner, .. } => {
             is_stable(inner)

@@ -2,7 +2,7 @@
 
 use super::Unit;
 use super::text::{Text, number};
-use crate::ir::{BaseType, Event, Type, runs_first};
+use crate::ir::{BaseType, Event, Type, reads_facts, runs_first};
 use hearth_base::escape::c_string;
 
 impl Unit<'_> {
@@ -18,8 +18,10 @@ impl Unit<'_> {
             out.line(&format!("#define SAAKM_INIT_{} {prefix}_init_{kind}", kind.to_uppercase()));
         }
         out.blank();
-        out.line("/* Name as a kernel identifier; number of ready queues per core; bit mask of the ordered");
-        out.line("   queues; number of sets; whether a placement on an idle core runs at once. */");
+        out.line("/* Name as a kernel identifier; number of ready queues per core; bit mask of the ordered queues; number");
+        out.line(
+            "   of sets; whether a placement on an idle core runs at once; whether a handler reads facts. */",
+        );
         let queues = &self.policy.queues;
         let ordered = (0..queues.len()).filter(|i| queues[*i].by.is_some()).fold(0, |bits, i| bits | 1 << i);
         out.line(&format!("#define SAAKM_NAME {}", c_string(&self.policy.name.replace(['-', '+'], "_"))));
@@ -27,6 +29,7 @@ impl Unit<'_> {
         out.line(&format!("#define SAAKM_ORDERED {ordered:#x}"));
         out.line(&format!("#define SAAKM_NR_SETS {}", self.policy.sets.len()));
         out.line(&format!("#define SAAKM_RUNS_FIRST {}", u32::from(runs_first(self.policy).is_ok())));
+        out.line(&format!("#define SAAKM_READS_FACTS {}", u32::from(reads_facts(self.policy))));
         out.blank();
         out.line("#ifdef SAAKM_POLICY");
         let params = self.params(out);

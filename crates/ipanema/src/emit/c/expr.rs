@@ -6,9 +6,16 @@ use super::declare::none;
 use super::memo::call_of_a_core;
 use super::text::number;
 use crate::ir::{
-    Arithmetic, Comparison, CoreField, Effect, Expr, ExprKind, Extreme, Level, LocalId, StealId, ThreadField,
-    Type,
+    Arithmetic, Comparison, CoreField, Effect, Expr, ExprKind, Extreme, Fact, Level, LocalId, StealId,
+    ThreadField, Type,
 };
+
+/// The runtime's name of a fact.
+pub fn fact_constant(fact: Fact) -> &'static str {
+    match fact {
+        Fact::WakerExits => "SAAKM_WAKER_EXITS",
+    }
+}
 
 impl Body<'_> {
     /// Returns the C expression; emits preceding statements as needed.
@@ -68,6 +75,7 @@ impl Body<'_> {
                 C::atom(format!("{function}(s, {core})"))
             }
             ExprKind::Now => C::atom("saakm_now(s)"),
+            ExprKind::Fact(fact) => C::atom(format!("saakm_fact(s, {})", fact_constant(*fact))),
             ExprKind::Machine => C::atom("saakm_machine(s)"),
             ExprKind::DomainOf { level, core } => {
                 let core = self.expr(core).text;

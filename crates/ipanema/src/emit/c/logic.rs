@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use super::Unit;
 use super::acsl::{Acsl, Clause, call, conditional, exists, forall, not, wrapped};
+use super::expr::fact_constant;
 use super::search::level_constant;
 use crate::ir::visit::{Visitor, walk_expr};
 use crate::ir::{
@@ -92,6 +93,7 @@ impl Unit<'_> {
                 Acsl::from("saakm_the.core").index(of(core)?).field(field)
             }
             ExprKind::Now => "saakm_the.now".into(),
+            ExprKind::Fact(fact) => Acsl::from("saakm_the.fact").index(fact_constant(*fact)),
             ExprKind::Kept(kept) => {
                 let index = match kept {
                     KeptSet::Online => "0",
