@@ -17,7 +17,7 @@ use serde::Serialize;
 /// discarded. A last run of each is recorded, for the wake-up latencies. An interval is that of Mann and Whitney's test (95%), which no outlier moves. Needs root and a kernel with
 /// sched_ext; without them, nothing is run.
 #[derive(clap::Args)]
-#[command(mut_arg("policy", |policy| policy.required(false).default_value("nest").index(1)))]
+#[command(mut_arg("policy", |policy| policy.required(false).default_value("ember").index(1)))]
 #[command(after_help = examples(&[
     "sudo hearth try -- ./configure",
     "sudo hearth try smove --runs 20 --prepare 'make clean' -- make -j8",

@@ -120,7 +120,7 @@ fn no_obligation_holds_whatever_it_says() {
 #[test]
 #[ignore = "minutes: make test-all"]
 fn no_obligation_of_another_policy_holds_whatever_it_says() {
-    search(&["ule", "cfs-cwc", "cfs", "nest", "eevdf", "cfs-5-4", "slocal", "smove"]);
+    search(&["ule", "cfs-cwc", "cfs", "nest", "eevdf", "ember", "cfs-5-4", "slocal", "smove"]);
 }
 
 /// What both provers find in a changed policy.
