@@ -24,29 +24,7 @@ impl<'w> Cursor<'w> {
 
     /// Whether the last step has been taken.
     pub fn at_end(&self) -> bool {
-        self.rest().is_some_and(|mut rest| rest.next().is_none())
-    }
-
-    /// The steps up to the end, if no repeat goes on for another round.
-    fn rest(&self) -> Option<impl Iterator<Item = &'w Op>> {
-        let last = self.frames.iter().all(|frame| frame.rounds_left == 0);
-        last.then(|| self.frames.iter().rev().flat_map(|frame| &frame.ops[frame.at..]))
-    }
-
-    /// Whether the thread only wakes others from here on, and runs for at most `cycles`.
-    fn ends_within(&self, cycles: u64) -> bool {
-        let mut left = cycles;
-        self.rest().is_some_and(|mut rest| {
-            rest.all(|op| match op {
-                Op::Post(_) => true,
-                Op::Run(cycles) => {
-                    let fits = left.checked_sub(*cycles);
-                    left = fits.unwrap_or(0);
-                    fits.is_some()
-                }
-                _ => false,
-            })
-        })
+        self.frames.iter().all(|frame| frame.rounds_left == 0 && frame.at == frame.ops.len())
     }
 }
 
@@ -112,12 +90,6 @@ pub struct Task<'w> {
 }
 
 impl<'w> Task<'w> {
-    /// Whether it is exiting. A recording does not say when a thread begins to exit, so those are taken to exit that run
-    /// for no more than `cycles` until they end.
-    pub fn exits_within(&self, cycles: u64) -> bool {
-        self.exited || (self.deferred.is_none() && self.cursor.ends_within(cycles))
-    }
-
     pub fn new(ops: &'w [Op]) -> Self {
         Task {
             cursor: Cursor::new(ops),

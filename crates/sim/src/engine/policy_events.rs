@@ -8,10 +8,6 @@ use crate::saakm::{Call, NO_REASON, WAKER_EXITS};
 use crate::world::World;
 use hearth_trace::{IDLE, Kind, Waker};
 
-/// Longest time at the nominal frequency from an exiting thread's wake-up of another to its end: 486 of 488 in a recorded
-/// `configure` ended within it.
-const EXIT_NS: u64 = 20_000;
-
 impl Engine<'_> {
     /// Calls a handler on `core`, then applies its effects.
     #[inline(always)]
@@ -57,8 +53,7 @@ impl Engine<'_> {
     /// What the kernel knows of a wake-up.
     fn facts(&self, waker: Waker) -> u32 {
         let Waker::Thread(waker) = waker else { return 0 };
-        let cycles = EXIT_NS * u64::from(self.job.machine.frequency.nominal_khz) / 1_000_000;
-        u32::from(self.tasks[waker as usize - 1].exits_within(cycles)) << WAKER_EXITS
+        u32::from(self.tasks[waker as usize - 1].exited) << WAKER_EXITS
     }
 
     /// Applies the effects of a placement, except those that take effect at the end of the search.

@@ -376,7 +376,7 @@ fn affinity_that_no_core_satisfies_is_an_error() {
     assert!(error.contains("sleeper") && error.contains("cores 0 to 63"), "{error}");
 }
 
-/// A thread that wakes another waits on its core if it exits, and only then.
+/// The exit of a thread wakes the threads that join it.
 #[test]
 fn a_policy_knows_that_the_waker_exits() {
     const POLICY: &str = "policy knows extends cfs { on unblock (thread t, core waker) {
@@ -386,24 +386,13 @@ fn a_policy_knows_that_the_waker_exits() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("knows.ipa");
     std::fs::write(&file, POLICY).unwrap();
-    let last = |rest: &[Op]| {
-        let mut waker = vec![Op::Run(WORK_MS), Op::Post(0), Op::Run(WORK_MS), Op::Post(0)];
-        waker.extend_from_slice(rest);
-        let sleeper = vec![Op::Wait(0), Op::Wait(0)];
-        let joiner = vec![Op::Fork(1), Op::Fork(2), Op::Join(1)];
-        let threads = vec![thread("joiner", joiner), thread("waker", waker), thread("sleeper", sleeper)];
-        let workload = Workload { name: "exit".into(), threads, semaphores: vec![0], ..Workload::default() };
-        let (_, trace) = simulate(&workload, file.to_str().unwrap(), &[]);
-        let reasons =
-            |name| placements(&trace, name).into_iter().map(|(reason, _)| reason).collect::<Vec<_>>();
-        (reasons("sleeper"), reasons("joiner"))
-    };
-    let own = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-    // 10 us, and 1 ms, from the wake-up to the end. The joiner is woken by the exit itself.
-    let (sleeper, joiner) = last(&[Op::Run(WORK_MS / 100)]);
-    assert_eq!(sleeper, own(&["cfs", "cfs", "exits"]));
-    assert_eq!(joiner, own(&["cfs", "exits"]));
-    let (sleeper, joiner) = last(&[Op::Run(WORK_MS)]);
-    assert_eq!(sleeper, own(&["cfs", "cfs", "cfs"]));
-    assert_eq!(joiner, own(&["cfs", "exits"]));
+    let waker = vec![Op::Run(WORK_MS), Op::Post(0), Op::Run(WORK_MS / 100)];
+    let joiner = vec![Op::Fork(1), Op::Fork(2), Op::Join(1)];
+    let threads =
+        vec![thread("joiner", joiner), thread("waker", waker), thread("sleeper", vec![Op::Wait(0)])];
+    let workload = Workload { name: "exit".into(), threads, semaphores: vec![0], ..Workload::default() };
+    let (_, trace) = simulate(&workload, file.to_str().unwrap(), &[]);
+    let reasons = |name| placements(&trace, name).into_iter().map(|(reason, _)| reason).collect::<Vec<_>>();
+    assert_eq!(reasons("sleeper"), ["cfs", "cfs"]);
+    assert_eq!(reasons("joiner"), ["cfs", "exits"]);
 }
