@@ -220,7 +220,7 @@ struct saakm {
 	uint32_t nr_left;                 /* members of `left` */
 	uint32_t on_timer;                /* the event is `timer` */
 	uint32_t on_preempt;              /* the event is `preempt` */
-	uint32_t facts;                   /* what the kernel knows of the event: bit enum saakm_fact */
+	uint32_t facts;                   /* what the kernel knows: bit enum saakm_fact */
 	uint32_t direct;                  /* a placement on an idle core is dispatched directly */
 	uint32_t next;                    /* enum saakm_next: what may use `now` again */
 	uint32_t moved;                   /* the last saakm_ready succeeded */
