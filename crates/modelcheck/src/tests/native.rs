@@ -5,12 +5,13 @@ use std::cell::Cell;
 
 use hearth_ipanema::builtin::NAMES;
 use hearth_ipanema::ir::Event;
+use hearth_policy::Policy;
 use hearth_sim::Native;
 use hearth_sim::saakm::{Call, Decision, WAKER_EXITS};
 use proptest::prelude::*;
 
-use super::load;
 use super::stage::{stage, vars};
+use super::{load, tiny};
 use crate::Cores;
 use crate::access::Access;
 use crate::cwc::Checks;
@@ -133,10 +134,9 @@ fn compare_handler(driver: &mut Driver<'_>, native: &Native, world: &mut World, 
 }
 
 /// Executes a sequence of events that the numbers choose. Returns the numbers of handlers and decisions.
-fn compare_sequence(name: &str, native: &Native, fast: u8, choices: &[u8]) -> (usize, usize) {
-    let policy = load(name);
+fn compare_sequence(policy: &Policy, native: &Native, fast: u8, choices: &[u8]) -> (usize, usize) {
     let scenario = rich(fast);
-    let model = Model::new(&policy, &scenario).expect("a valid scenario");
+    let model = Model::new(policy, &scenario).expect("a valid scenario");
     let mut driver =
         Driver { model: &model, reduction: Reduction::new(&model, false), checks: Checks::default() };
     let mut world = initial::world(&model, &scenario).expect("no violation");
@@ -159,27 +159,41 @@ fn compare_sequence(name: &str, native: &Native, fast: u8, choices: &[u8]) -> (u
     (handlers, decisions)
 }
 
+/// Compares random sequences of events.
+fn compare(name: &str, policy: &Policy) {
+    let native = Native::build(policy.clone()).expect("it compiles");
+    let counts = Cell::new((0, 0));
+    let config = ProptestConfig {
+        cases: hearth_tests::cases(15, 240),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let sequences = (0u8..64, proptest::collection::vec(any::<u8>(), 150));
+    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let result = runner.run(&sequences, |(fast, choices)| {
+        let (h, d) = compare_sequence(policy, &native, fast, &choices);
+        let (handlers, decisions) = counts.get();
+        counts.set((handlers + h, decisions + d));
+        Ok(())
+    });
+    result.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let (handlers, decisions) = counts.get();
+    println!("{name}: {handlers} handlers, {decisions} decisions");
+    assert!(decisions > 300, "{name}: only {decisions} decisions");
+}
+
 #[test]
 fn interpreter_agrees_with_native_build() {
-    for name in NAMES {
-        let native = Native::build(load(name)).expect("it compiles");
-        let counts = Cell::new((0, 0));
-        let config = ProptestConfig {
-            cases: hearth_tests::cases(15, 240),
-            failure_persistence: None,
-            ..ProptestConfig::default()
-        };
-        let sequences = (0u8..64, proptest::collection::vec(any::<u8>(), 150));
-        let mut runner = proptest::test_runner::TestRunner::new(config);
-        let result = runner.run(&sequences, |(fast, choices)| {
-            let (h, d) = compare_sequence(name, &native, fast, &choices);
-            let (handlers, decisions) = counts.get();
-            counts.set((handlers + h, decisions + d));
-            Ok(())
-        });
-        result.unwrap_or_else(|error| panic!("{name}: {error}"));
-        let (handlers, decisions) = counts.get();
-        println!("{name}: {handlers} handlers, {decisions} decisions");
-        assert!(decisions > 300, "{name}: only {decisions} decisions");
-    }
+    NAMES.iter().for_each(|name| compare(name, &load(name)));
+}
+
+/// In `rich`, a thread exits after it has woken another.
+#[test]
+fn interpreter_and_native_build_know_who_exits() {
+    let facts = "on new (thread t, core parent) { t => near(t, parent).ready; }
+        on unblock (thread t, core waker) {
+            if (waker_exits && waker in t.affinity) t => waker.ready because exits;
+            t => near(t, t.core).ready;
+        }";
+    compare("facts", &tiny(facts));
 }
