@@ -61,7 +61,7 @@ static inline uint32_t saakm_popcount(uint64_t x)
 }
 
 /*
- * Entry i: 65536 * 2^(-i / 32), and in the upper half what it is more than the next one.
+ * Entry i: in the lower half 65536 * 2^(-i / 32), in the upper half its difference to the next entry.
  */
 #define SAAKM_POWER(this, next) (this | (uint64_t)(this - next) << 32)
 static const uint64_t saakm_powers[32] = {
