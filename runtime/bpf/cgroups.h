@@ -11,7 +11,7 @@
  * cpu.max: when a cgroup has used up its quota, its threads are THROTTLED: each has event block, and is in
  * a DSQ of the cgroup, where no core looks. A timer adds the quota of the next period; then the
  * threads have event unblock. A tick notices the end of a quota, so that more may be used; the
- * following periods pay for that.
+ * following periods pay for that, for at most SAAKM_DEBT_NS.
  *
  * Threads of the root cgroup cost nothing here.
  */
@@ -264,6 +264,20 @@ SAAKM_GLOBAL int saakm_unthrottle(u32 index)
 	return 0;
 }
 
+/* Longest time for which a cgroup pays for what it used. Many cores, each up to its tick, can use a hundred
+   times a small quota; and if ticks come late, more. The rest is forgiven, since the kernel's watchdog ends a policy
+   under which a thread waits for 30 s. */
+#define SAAKM_DEBT_NS 5000000000ULL
+
+static __always_inline void saakm_forgive(struct saakm_group SAAKM_MEM *group)
+{
+	u64 quota = group->quota, most = SAAKM_DEBT_NS / (group->period ?: 1);
+	u64 owed = quota && group->used > 0 ? group->used / quota : 0; /* periods */
+
+	if (owed > most)
+		__sync_fetch_and_add(&group->used, -(s64)((owed - most) * quota));
+}
+
 /* The quota of the periods that have ended pays for what was used. What is left over is kept, up to
    the burst. Returns the time until the next period ends. */
 SAAKM_GLOBAL u64 saakm_refill(u32 index)
@@ -276,6 +290,7 @@ SAAKM_GLOBAL u64 saakm_refill(u32 index)
 
 	if (due > 0 && paid)
 		__sync_fetch_and_add(&group->used, -(s64)(paid < due ? paid : due));
+	saakm_forgive(group);
 	group->begun += periods * period;
 	if (group->used < (s64)group->quota)
 		saakm_change_group(index, SAAKM_GROUP_THROTTLE, 0);

@@ -71,6 +71,7 @@ make house/one cpu.weight 100
 make house/many cpu.weight 100
 make fifth cpu.max "20000 100000"
 make wide cpu.max "150000 100000"
+make poor cpu.max "1000 1000000"
 make estate cpu.max "100000 100000"
 echo +cpu >$C/estate/cgroup.subtree_control
 make estate/a cpu.weight 100
@@ -106,6 +107,16 @@ limits() {
 	ends
 	holds cpu.max cgroup_set_bandwidth limits 20 150 100 30
 }
+# The cores use many times the quota before their ticks. No thread waits for so long that the watchdog ends the policy.
+debts() {
+	"$H" run "$policy" --watchdog 10s 2>"/tmp/$policy.log" &
+	loader=$!
+	until_is "$policy" || return 1
+	spin poor 4
+	sleep 25
+	ends
+	is "$policy" && kill -TERM $loader && wait $loader
+}
 # A core goes and comes.
 plugs() {
 	for state in 0 1; do
@@ -134,5 +145,6 @@ for policy; do
 	check "$policy still schedules" is "$policy"
 	kill -TERM "$loader"
 	check "$policy ends" wait "$loader"
+	check "$policy: debts of a quota have a bound" debts
 done
 echo end
