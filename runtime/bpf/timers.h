@@ -159,17 +159,44 @@ struct {
 	__type(value, struct saakm_timer);
 } saakm_thread_timers SEC(".maps");
 
+/* Time until a timer looks again at a thread that it could not take. */
+#define SAAKM_TIMER_AGAIN_NS 20000ULL
+
+/* Whether the entry of t is in the DSQ that `where` names. */
+SAAKM_GLOBAL bool saakm_has_entry(u64 thread, u64 where)
+{
+	thread_t t = SAAKM_FIELD_AT(struct saakm_thread, thread);
+	struct task_struct *p = bpf_task_from_pid(t->pid);
+	struct scx_dispatch_q *dsq;
+	bool has;
+
+	if (!p)
+		return false;
+	/* Older verifiers treat a timer callback as sleepable, without RCU protection. */
+	bpf_rcu_read_lock();
+	dsq = p->scx.dsq;
+	has = dsq && dsq->id == saakm_dsq(saakm_core_of(where), saakm_queue_of(where)) &&
+	      saakm_thread_of(p) == t;
+	bpf_rcu_read_unlock();
+	bpf_task_release(p);
+	return has;
+}
+
 /*
  * Timer of a thread: event timer, if t is still READY and its timer still armed.
  *
  * timer_at is a plain word that t's own operations and handlers write; 0 cancels. The race with a
  * core that runs t, or steals it, is decided by the compare-and-swap of t->where in saakm_take.
+ *
+ * t may have no entry yet: the timer is an earlier one, and ops.enqueue, which arms it anew, has not ended. A move would
+ * then be lost: the entry would come to the DSQ that t has left, where no core looks for it.
  */
 static int saakm_thread_timer_fired(void *map, u32 *key, struct saakm_timer *timer)
 {
-	u32 cpu = bpf_get_smp_processor_id(), from, queue;
+	u32 cpu = bpf_get_smp_processor_id();
 	thread_t t = saakm_thread_at(*key);
 	u64 where, at;
+	bool taken;
 	saakm_t s;
 
 	if (!t)
@@ -180,23 +207,27 @@ static int saakm_thread_timer_fired(void *map, u32 *key, struct saakm_timer *tim
 	/* Cancelled, rearmed for later, or no longer READY. */
 	if (!at || scx_bpf_now() < at || saakm_state_of(where) != SAAKM_READY)
 		return 0;
-	t->timer_at = 0;
+	if (!saakm_has_entry((u64)t, where)) {
+		bpf_timer_start(&timer->timer, SAAKM_TIMER_AGAIN_NS, 0);
+		return 0;
+	}
 	SAAKM_IRQS_OFF(irqs);
 	s = saakm_begin(SAAKM_IN_TIMER, t);
-	where = t->where;
-	from = saakm_core_of(where);
-	queue = saakm_queue_of(where);
-	/* t may have started to run since, in particular while this waited for the lock. */
-	if (saakm_state_of(where) == SAAKM_READY && saakm_take((u64)s, (u64)t, where)) {
+	/* t may have started to run since, or been stolen: then the timer finds it so. */
+	taken = saakm_take((u64)s, (u64)t, where);
+	if (taken) {
+		t->timer_at = 0;
 		saakm_on_timer((u64)s, (u64)t);
 		saakm_give_back((u64)s, (u64)t);
 	}
 	saakm_end(s);
 	SAAKM_IRQS_ON(irqs);
+	if (!taken)
+		bpf_timer_start(&timer->timer, SAAKM_TIMER_AGAIN_NS, 0);
 	if (s->nr_moves) {
 		s->nr_moves = 0;
 		saakm_core_at(cpu)->count.timers_moved++;
-		saakm_move_entry(*key, from, queue, cpu);
+		saakm_move_entry(*key, saakm_core_of(where), saakm_queue_of(where), cpu);
 	}
 	saakm_preempt_cores((u64)s);
 	return 0;
