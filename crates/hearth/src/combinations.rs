@@ -48,7 +48,7 @@ pub struct Combinations {
 
     /// The world around the workload: `all`, `empty`, or parts separated by commas: warm (a run before it), daemons,
     /// search (placements take time), races (placements at the same time collide), handovers (a thread runs on
-    /// after it has woken another)
+    /// after it has woken another), sched_ext (schedutil asks for the highest frequency under all policies but eevdf)
     #[arg(long, value_name = "PARTS", default_value_t = World::default(), help_heading = HOW)]
     world: World,
 

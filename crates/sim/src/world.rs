@@ -31,21 +31,34 @@ pub struct World {
     /// thread that exits leaves its core so long after it has woken those that wait for it. This is work of the
     /// thread's next, or last, `Run`.
     pub handovers: bool,
+    /// The policy runs as a scheduler of sched_ext: `schedutil` asks for the highest frequency of each core, because
+    /// it follows `scx_bpf_cpuperf_set` then, which starts there, and not utilisation (Linux 6.12 and later,
+    /// `sugov_get_util`, `scx_root_enable`). A fact about the kernel, not about what surrounds a workload, so
+    /// [`Self::ALL`] is without it.
+    pub sched_ext: bool,
 }
 
 impl World {
-    pub const ALL: World = World { warm: true, daemons: true, search: true, races: true, handovers: true };
-    pub const EMPTY: World =
-        World { warm: false, daemons: false, search: false, races: false, handovers: false };
+    pub const ALL: World =
+        World { warm: true, daemons: true, search: true, races: true, handovers: true, sched_ext: false };
+    pub const EMPTY: World = World {
+        warm: false,
+        daemons: false,
+        search: false,
+        races: false,
+        handovers: false,
+        sched_ext: false,
+    };
 
     /// The parts by name.
-    fn parts(&mut self) -> [(&'static str, &mut bool); 5] {
+    fn parts(&mut self) -> [(&'static str, &mut bool); 6] {
         [
             ("warm", &mut self.warm),
             ("daemons", &mut self.daemons),
             ("search", &mut self.search),
             ("races", &mut self.races),
             ("handovers", &mut self.handovers),
+            ("sched_ext", &mut self.sched_ext),
         ]
     }
 }
@@ -73,7 +86,7 @@ impl fmt::Display for World {
 /// A name that is not a part of the world.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no part of the world; use `all`, `empty`, or some of warm, daemons, search, races, handovers, separated by commas"
+    "`{0}` is no part of the world; use `all`, `empty`, or some of warm, daemons, search, races, handovers, sched_ext, separated by commas"
 )]
 pub struct UnknownPart(String);
 
@@ -134,7 +147,9 @@ mod tests {
 
     #[test]
     fn names_are_read_as_written() {
-        for text in ["all", "empty", "warm", "daemons", "search", "races", "handovers", "warm,races"] {
+        for text in
+            ["all", "empty", "warm", "daemons", "search", "races", "handovers", "sched_ext", "warm,races"]
+        {
             assert_eq!(text.parse::<World>().unwrap().to_string(), text);
         }
         assert_eq!("warm,daemons,search,races,handovers".parse(), Ok(World::ALL));

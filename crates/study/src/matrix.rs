@@ -1,5 +1,6 @@
 //! Simulations of machines × governors × policies × seeds.
 
+use crate::tune::BASELINE;
 use crate::{Error, Prediction, Provenance, Run, Selection, Setting, WorkloadFacts};
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Policy, ScopedAssignment, Settings, Spec, load, names};
@@ -144,12 +145,14 @@ impl Matrix {
         seed: u64,
     ) -> Job<'a> {
         let (policy, params) = (&*variant.policy, &variant.params);
+        // The baseline stands for the kernel's own scheduler.
+        let sched_ext = self.world.sched_ext && variant.source != BASELINE;
         Job {
             governor,
             params,
             seed,
             noise: self.noise,
-            world: self.world,
+            world: World { sched_ext, ..self.world },
             ..Job::new(workload, machine, policy)
         }
     }

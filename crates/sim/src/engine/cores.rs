@@ -4,6 +4,7 @@ use super::{CoreState, Engine, Mode, TICK_NS};
 use crate::agenda::Due;
 use crate::error::SimError;
 use crate::saakm::Call;
+use hearth_machine::pelt::FULL;
 use hearth_trace::{IDLE, Kind, Stop};
 
 impl Engine<'_> {
@@ -248,7 +249,8 @@ impl Engine<'_> {
 
     /// The scheduler on core `from` calls the governor of `core`.
     pub(super) fn update_util(&mut self, core: u32, from: u32) {
-        let (now, load) = (self.now, &self.load);
-        self.model.update_util(now, core as u16, from as u16, || load.util(now, core));
+        let (now, load, highest) = (self.now, &self.load, self.job.world.sched_ext);
+        self.model
+            .update_util(now, core as u16, from as u16, || if highest { FULL } else { load.util(now, core) });
     }
 }

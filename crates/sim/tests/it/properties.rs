@@ -62,12 +62,13 @@ fn shape() -> impl Strategy<Value = (&'static str, u16, u16)> {
 }
 
 fn world() -> impl Strategy<Value = World> {
-    any::<[bool; 5]>().prop_map(|[warm, daemons, search, races, handovers]| World {
+    any::<[bool; 6]>().prop_map(|[warm, daemons, search, races, handovers, sched_ext]| World {
         warm,
         daemons,
         search,
         races,
         handovers,
+        sched_ext,
     })
 }
 
