@@ -30,6 +30,8 @@ pub struct Effect {
     pub mostly: String,
     /// 95% confidence interval over the seeds.
     pub seeds_ci95: Option<[f64; 2]>,
+    /// Number of recordings.
+    pub recordings: usize,
     /// 95% confidence interval over the recordings; `None`: there is one.
     pub recordings_ci95: Option<[f64; 2]>,
     /// What other assumptions give; `None`: not simulated.
@@ -126,6 +128,7 @@ impl Effect {
             range: None,
             mostly: String::new(),
             seeds_ci95: against.seeds.ci95,
+            recordings: against.recordings,
             recordings_ci95: against.speedup.ci95.filter(|_| against.recordings > 1),
             model: None,
             energy_saving: against.saving.value,
@@ -143,8 +146,8 @@ impl Effect {
     fn concluded(mut self) -> Effect {
         let model = self.model.as_ref();
         let sources = [
-            (self.seeds_ci95, "chance: the seeds of one recording"),
-            (self.recordings_ci95, "how much the recordings differ"),
+            (self.seeds_ci95, "chance (the seeds)"),
+            (self.another_recording(), "how much the recordings differ"),
             (model.map(|model| [model.low, model.high]), model.map_or("", |model| in_words(&model.by))),
         ];
         let known = || sources.iter().filter_map(|(ends, words)| Some(((*ends)?, *words)));
@@ -154,13 +157,25 @@ impl Effect {
         let mostly = widest.map_or("", |(_, words)| words).to_owned();
         let scatter = Change { value: self.speedup, ci95: self.recordings_ci95.or(self.seeds_ci95) };
         let clear = conclusion(scatter.ci95);
-        self.conclusion = match (clear, conclusion(range)) {
-            (Conclusion::Faster | Conclusion::Slower, all) if all != clear && model.is_some() => {
-                Conclusion::DependsOnModel
+        let by_model =
+            widest.is_some_and(|(ends, _)| model.is_some_and(|model| ends == [model.low, model.high]));
+        self.conclusion = match clear {
+            Conclusion::Faster | Conclusion::Slower if conclusion(range) != clear => {
+                if by_model {
+                    Conclusion::DependsOnModel
+                } else {
+                    Conclusion::CannotTell
+                }
             }
             _ => clear,
         };
         Effect { range, mostly, ..self }
+    }
+
+    /// The 95% prediction interval of another recording: √(n + 1) times as wide as the confidence interval of the mean of n.
+    fn another_recording(&self) -> Option<[f64; 2]> {
+        let wider = (self.recordings as f64 + 1.0).sqrt();
+        self.recordings_ci95.map(|ends| ends.map(|end| self.speedup + (end - self.speedup) * wider))
     }
 
     /// `+8.0 to +20.0%, mostly how much of the work waits for memory`
@@ -294,6 +309,7 @@ mod tests {
             range: None,
             mostly: String::new(),
             seeds_ci95: Some([speedup - reach, speedup + reach]),
+            recordings: 1,
             recordings_ci95: None,
             model: None,
             energy_saving: f64::NAN,
@@ -328,7 +344,7 @@ mod tests {
     #[test]
     fn the_range_is_the_widest_and_names_what_dominates_it() {
         let narrow = effect("nest", "schedutil", 0.1, 0.002);
-        assert_eq!(narrow.mostly, "chance: the seeds of one recording");
+        assert_eq!(narrow.mostly, "chance (the seeds)");
         let wide = narrow.clone().with(model(0.08, 0.2));
         assert_eq!((wide.conclusion, wide.range), (Conclusion::Faster, Some([0.08, 0.2])));
         assert_eq!(
@@ -339,6 +355,12 @@ mod tests {
         let turning = narrow.clone().with(model(-0.02, 0.2));
         assert_eq!(turning.conclusion, Conclusion::DependsOnModel);
         assert!(verdict(turning, None).action().is_none());
+        // √(3 + 1) = 2 times as wide as the interval of the mean.
+        let three =
+            Effect { recordings: 3, recordings_ci95: Some([0.08, 0.12]), ..narrow.clone() }.concluded();
+        let [low, high] = three.range.unwrap();
+        assert!((low - 0.06).abs() < 1e-12 && (high - 0.14).abs() < 1e-12, "{low} {high}");
+        assert_eq!(three.conclusion, Conclusion::Faster);
         let recorded = Effect { recordings_ci95: Some([-0.1, 0.3]), ..narrow }.concluded();
         assert_eq!(
             (recorded.conclusion, &*recorded.mostly),
