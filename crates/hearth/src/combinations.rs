@@ -18,8 +18,8 @@ pub struct Combinations {
     #[arg(short, long = "machine", value_name = "NAME|FILE", help_heading = WHAT)]
     machines: Vec<String>,
 
-    /// The frequency governor: schedutil, performance or powersave. Repeatable [default: schedutil; without --machine
-    /// that of this machine, if it has one]
+    /// The frequency governor: schedutil, performance or powersave. Repeatable [default: schedutil, or that of this machine
+    /// without --machine; `predict` adds performance]
     #[arg(short, long = "governor", value_name = "GOVERNOR", help_heading = WHAT)]
     governors: Vec<Governor>,
 
@@ -57,7 +57,7 @@ pub struct Combinations {
 
     /// Print JSON (schema hearth.predict/1) instead of a table
     #[arg(long, help_heading = RESULTS)]
-    json: bool,
+    pub json: bool,
 
     /// Write an HTML page with the table, the distributions and the execution traces
     #[arg(long, value_name = "FILE.html", help_heading = RESULTS)]
@@ -113,13 +113,18 @@ impl Combinations {
     }
 
     /// Checks the flags and loads the machines and policies, for the simulation of so many workloads.
-    pub fn choose(&self, workloads: usize) -> Result<MatrixChoice, Failure> {
+    /// `governors`: without --governor, also simulate the governor `performance`.
+    pub fn choose(&self, workloads: usize, governors: bool) -> Result<MatrixChoice, Failure> {
         self.report.as_deref().map_or(Ok(()), output::check_writable)?;
         self.output.as_deref().map_or(Ok(()), output::check_trace)?;
         let detected = self.machines.is_empty().then(Here::detect);
         let here =
             detected.and_then(|here| here.map_err(|failure| failure.warn("this machine is left out")).ok());
         let governor = here.as_ref().and_then(|here| here.governor).unwrap_or(Governor::Schedutil);
+        let mut default = vec![governor];
+        if governors && self.output.is_none() && governor != Governor::Performance {
+            default.push(Governor::Performance);
+        }
         let mut matrix = Matrix {
             seed: self.seed,
             runs: self.runs.unwrap_or(if self.output.is_some() { 1 } else { 5 }),
@@ -131,7 +136,7 @@ impl Combinations {
                     [] => SERVERS.map(str::to_owned).into(),
                     named => named.into(),
                 },
-                governors: if self.governors.is_empty() { vec![governor] } else { self.governors.clone() },
+                governors: if self.governors.is_empty() { default } else { self.governors.clone() },
                 policies: self.policies.clone(),
                 params: self.params.clone(),
             })?
@@ -139,6 +144,7 @@ impl Combinations {
         let name = here.as_ref().map(|here| here.machine.name.clone());
         if let Some(here) = here {
             eprintln!("note: {}", here.about);
+            matrix.gaps = Some(here.gaps);
             matrix.machines.insert(0, here.machine);
         }
         let combinations = matrix.len() * workloads;
@@ -164,10 +170,10 @@ impl Combinations {
     }
 
     /// Writes the page, and prints the results.
-    pub fn print(&self, prediction: &Prediction, here: Option<&str>) -> Outcome {
+    pub fn print(&self, prediction: &Prediction, here: Option<&str>, all: bool) -> Outcome {
         if let Some(path) = &self.report {
             output::file(path, prediction.page().as_bytes())?;
         }
-        output::print(self.json, prediction, || prediction::text(prediction, here))
+        output::print(self.json, prediction, || prediction::text(prediction, here, all))
     }
 }

@@ -4,12 +4,15 @@ use crate::failure::Failure;
 use hearth_host::detect::{self, Detected};
 use hearth_host::sysfs::Files;
 use hearth_machine::{Governor, Machine};
+use hearth_study::Gaps;
 use std::path::Path;
 
 pub struct Here {
     pub machine: Machine,
     /// The governor of core 0; `None`: unknown, or one that is not simulated.
     pub governor: Option<Governor>,
+    /// What is not printed of it.
+    pub gaps: Gaps,
     /// What is known and what is assumed of the machine, in a sentence.
     pub about: String,
 }
@@ -30,6 +33,11 @@ impl Here {
         let governor: Option<String> = files.cpu(0, "cpufreq/scaling_governor");
         Ok(Here {
             about: about(&machine, &detected),
+            gaps: Gaps {
+                machine: machine.name.clone(),
+                governor: governor.is_none(),
+                power: detected.assumed.iter().any(|section| section.starts_with("power")),
+            },
             governor: governor.and_then(|name| name.parse().ok()),
             machine,
         })
@@ -72,6 +80,7 @@ mod tests {
         }
         let here = Here::under(&Files::under(root.path())).unwrap();
         assert_eq!(here.governor, None);
+        assert!(here.gaps.governor && here.gaps.power, "{:?}", here.gaps);
         assert!(here.about.starts_with("this machine is AMD EPYC, 2 cores;"), "{}", here.about);
         assert!(here.about.contains("taken from ryzen-3400g"), "{}", here.about);
         assert!(here.about.contains("frequency, frequency.turbo"), "{}", here.about);

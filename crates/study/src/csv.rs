@@ -83,6 +83,11 @@ fn plain(value: &Value) -> String {
     }
 }
 
+/// A row of quoted cells.
+pub(crate) fn line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
+    cells.map(quoted).collect::<Vec<_>>().join(",") + "\n"
+}
+
 /// Quotes a cell as RFC 4180 requires.
 fn quoted(text: &str) -> String {
     match text.contains(['"', ',', '\n', '\r']) {

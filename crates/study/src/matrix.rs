@@ -25,10 +25,22 @@ pub struct Matrix {
     /// See [`hearth_sim::NOISE`].
     pub noise: f64,
     pub world: World,
+    /// What is unknown of one of the machines.
+    pub gaps: Option<Gaps>,
     /// Number of parallel simulations; 0 means one per core of the host.
     pub threads: usize,
     /// Once it is true, no further run starts, and the result is [`Error::Stopped`].
     pub stop: Arc<AtomicBool>,
+}
+
+/// What is unknown of a machine, and is not printed.
+#[derive(Clone, Debug)]
+pub struct Gaps {
+    pub machine: String,
+    /// It has no frequency control.
+    pub governor: bool,
+    /// Its power is that of another machine.
+    pub power: bool,
 }
 
 /// A policy with its parameters.
@@ -79,6 +91,7 @@ impl Matrix {
             runs: 5,
             noise: NOISE,
             world: World::default(),
+            gaps: None,
             threads: 0,
             stop: Arc::default(),
         }
@@ -92,7 +105,20 @@ impl Matrix {
 
     /// Number of runs.
     pub fn len(&self) -> usize {
-        self.machines.len() * self.governors.len() * self.variants.len() * self.runs as usize
+        let governors: usize = self.machines.iter().map(|machine| self.governors_of(machine).len()).sum();
+        governors * self.variants.len() * self.runs as usize
+    }
+
+    fn gaps_of(&self, machine: &str) -> Option<&Gaps> {
+        self.gaps.as_ref().filter(|gaps| gaps.machine == machine)
+    }
+
+    /// The governors of a machine: one, whose name is not shown, where there is no frequency control.
+    pub(crate) fn governors_of(&self, machine: &Machine) -> &[Governor] {
+        match self.gaps_of(&machine.name) {
+            Some(gaps) if gaps.governor => self.governors.get(..1).unwrap_or_default(),
+            _ => &self.governors,
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -124,7 +150,9 @@ impl Matrix {
         for (((setting, _), job), result) in plans.into_iter().zip(&jobs).zip(results) {
             let (outcome, panel) = result?;
             panels.extend(panel.map(|panel| TimelinePanel { setting: setting.page(), ..panel }));
-            runs.push(Run::new(setting, job.seed, outcome));
+            let borrowed = self.gaps_of(&setting.machine).is_some_and(|gaps| gaps.power);
+            let run = Run::new(setting, job.seed, outcome);
+            runs.push(if borrowed { run.without_energy() } else { run });
         }
         let mut prediction = Prediction::new(WorkloadFacts::of(workload, notes), runs, panels);
         prediction.provenance = Provenance {
@@ -157,15 +185,21 @@ impl Matrix {
         }
     }
 
+    pub(crate) fn setting(&self, machine: &Machine, governor: Governor, variant: &Variant) -> Setting {
+        let none = self.gaps_of(&machine.name).is_some_and(|gaps| gaps.governor);
+        let setting = setting(machine, governor, variant);
+        if none { Setting { governor: String::new(), ..setting } } else { setting }
+    }
+
     /// All runs, ordered by machine, setting and seed.
     fn planned<'a>(&'a self, workload: &'a Workload) -> Vec<Planned<'a>> {
         let mut planned = Vec::new();
         for machine in &self.machines {
-            for &governor in &self.governors {
+            for &governor in self.governors_of(machine) {
                 for variant in &self.variants {
                     for run in 0..self.runs {
                         planned.push(Planned {
-                            setting: setting(machine, governor, variant),
+                            setting: self.setting(machine, governor, variant),
                             job: self.job(workload, machine, governor, variant, self.seed.wrapping_add(run)),
                             first: run == 0,
                         });

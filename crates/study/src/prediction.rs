@@ -1,6 +1,7 @@
 //! Predictions for a workload: all runs, comparisons with the baseline of each machine, and a page.
 
 use crate::statistics::{Change, Sample, across, mean_of, number, saving, speedup};
+use crate::verdict::{NoVerdict, accuracy, percent, span};
 use crate::{Provenance, Verdict};
 use hearth_report::page;
 use hearth_sim::Outcome;
@@ -19,8 +20,11 @@ pub struct Prediction {
     /// Ordered by machine, setting and recording.
     pub runs: Vec<Run>,
     comparisons: Vec<Comparison>,
-    /// One for each machine and governor with two policies.
+    /// One for each machine with two settings.
     pub verdicts: Vec<Verdict>,
+    /// Why there is no verdict, and then no run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_verdict: Option<NoVerdict>,
     /// What the prediction says in a sentence, and what to do next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
@@ -120,6 +124,11 @@ impl Setting {
         if params.is_empty() { self.policy.clone() } else { format!("{}:{}", self.policy, params.join(",")) }
     }
 
+    /// `nest, performance`; a machine without frequency control has no governor.
+    pub fn name(&self) -> String {
+        if self.governor.is_empty() { self.label() } else { format!("{}, {}", self.label(), self.governor) }
+    }
+
     pub(crate) fn page(&self) -> page::Setting {
         page::Setting { machine: self.machine.clone(), governor: self.governor.clone(), policy: self.label() }
     }
@@ -149,6 +158,15 @@ impl Run {
     }
 }
 
+impl Run {
+    /// The run on a machine whose power is unknown.
+    pub(crate) fn without_energy(mut self) -> Run {
+        self.energy_j = f64::NAN;
+        self.summary.energy_j = None;
+        self
+    }
+}
+
 /// The runs of one setting, at least one.
 pub struct Row<'a> {
     pub setting: &'a Setting,
@@ -157,21 +175,11 @@ pub struct Row<'a> {
     pub energy: Sample,
     /// The comparison with the baseline. `None` for the baseline, the first row of its machine.
     pub against: Option<Against<'a>>,
-    /// The comparison with the first row of the same machine and governor. `None` for that row.
-    pub within: Option<Within<'a>>,
 }
 
 /// A row compared with the baseline of its machine.
 #[derive(Clone, Copy)]
 pub struct Against<'a> {
-    pub baseline: &'a Setting,
-    pub speedup: Change,
-    pub saving: Change,
-}
-
-/// A row compared with the first policy under the same governor.
-#[derive(Clone, Copy)]
-pub struct Within<'a> {
     pub baseline: &'a Setting,
     /// Its interval is that over the recordings, or over the seeds if there is one recording.
     pub speedup: Change,
@@ -194,10 +202,10 @@ fn changes(
     of(before).iter().zip(&of(after)).map(|(before, after)| change(before, after)).collect()
 }
 
-impl<'a> Within<'a> {
-    fn new(baseline: &'a Setting, runs: [&[Run]; 2]) -> Within<'a> {
+impl<'a> Against<'a> {
+    fn new(baseline: &'a Setting, runs: [&[Run]; 2]) -> Against<'a> {
         let faster = changes(speedup, |run| run.time_s, runs);
-        Within {
+        Against {
             baseline,
             speedup: across(&faster),
             seeds: mean_of(&faster),
@@ -236,14 +244,8 @@ fn rows(runs: &[Run]) -> Vec<Row<'_>> {
             continue;
         };
         let of_machine = || rows.iter().filter(|row| row.setting.machine == setting.machine);
-        let against = of_machine().next().map(|base| {
-            let Within { baseline, speedup, saving, .. } = Within::new(base.setting, [base.runs, runs]);
-            Against { baseline, speedup, saving }
-        });
-        let within = of_machine()
-            .find(|row| row.setting.governor == setting.governor)
-            .map(|base| Within::new(base.setting, [base.runs, runs]));
-        rows.push(Row { setting, runs, time, energy, against, within });
+        let against = of_machine().next().map(|base| Against::new(base.setting, [base.runs, runs]));
+        rows.push(Row { setting, runs, time, energy, against });
     }
     rows
 }
@@ -254,7 +256,7 @@ impl Prediction {
         let comparisons = rows(&runs)
             .into_iter()
             .filter_map(|row| {
-                let Against { baseline, speedup, saving } = row.against?;
+                let Against { baseline, speedup, saving, .. } = row.against?;
                 Some(Comparison {
                     setting: row.setting.clone(),
                     baseline: baseline.policy.clone(),
@@ -276,6 +278,7 @@ impl Prediction {
             runs,
             comparisons,
             verdicts,
+            no_verdict: None,
             answer: None,
             panels,
         }
@@ -303,6 +306,41 @@ impl Prediction {
         Some(Prediction { provenance, ..Prediction::new(workload, runs, panels) })
     }
 
+    /// A sentence and three rows at most for each machine: its baseline, the governor alone, and the best setting.
+    pub fn findings(&self) -> Vec<page::Finding> {
+        if let Some(none) = &self.no_verdict {
+            return vec![page::Finding { sentence: none.sentence.clone(), ..page::Finding::default() }];
+        }
+        let rows = self.rows();
+        let finding = |rows: &[Row]| {
+            let machine = rows[0].setting.machine.clone();
+            let Some(verdict) = self.verdicts.iter().find(|verdict| verdict.best.setting.machine == machine)
+            else {
+                let sentence = "One setting was simulated, so there is nothing to compare.".into();
+                return page::Finding { machine, sentence, rows: Vec::new() };
+            };
+            let time = |setting: &Setting| {
+                let row = rows.iter().find(|row| *row.setting == *setting);
+                row.map_or_else(String::new, |row| number(row.time.mean))
+            };
+            let baseline = rows[0].setting;
+            let mut lines = vec![[baseline.name(), time(baseline), "baseline".into(), String::new()]];
+            lines.extend(verdict.effects().map(|effect| {
+                let range = effect.range.map_or_else(|| "one run".into(), span);
+                [effect.setting.name(), time(&effect.setting), percent(effect.speedup), range]
+            }));
+            page::Finding { machine, sentence: verdict.sentence(&self.program()), rows: lines }
+        };
+        rows.chunk_by(|a, b| a.setting.machine == b.setting.machine).map(finding).collect()
+    }
+
+    /// Name of the recorded program, or of the workload.
+    pub fn program(&self) -> String {
+        let command = self.provenance.recordings.first().and_then(|recording| recording.command.first());
+        let name = command.and_then(|program| std::path::Path::new(program).file_name());
+        name.map_or_else(|| self.workload.name.clone(), |name| name.to_string_lossy().into())
+    }
+
     /// A row for each setting.
     pub fn rows(&self) -> Vec<Row<'_>> {
         rows(&self.runs)
@@ -312,10 +350,10 @@ impl Prediction {
     /// Of more than three, the shortest and the longest.
     pub fn modelled(&self) -> String {
         let rows = self.rows();
-        let mut baselines: Vec<&Row<'_>> = rows.iter().filter(|row| row.within.is_none()).collect();
+        let mut baselines: Vec<&Row<'_>> = rows.iter().filter(|row| row.against.is_none()).collect();
         let text = |row: &&Row<'_>| {
-            let Setting { machine, governor, .. } = row.setting;
-            format!("{} s on {machine} ({}, {governor})", number(row.time.mean), row.setting.label())
+            let (seconds, setting) = (number(row.time.mean), row.setting);
+            format!("{seconds} s on {} ({})", setting.machine, setting.name())
         };
         // The table has them all.
         if baselines.len() > 3 {
@@ -350,27 +388,16 @@ impl Prediction {
             rows: rows.iter().map(page_row).collect(),
             distributions: rows.iter().map(distribution).collect(),
             timelines: self.panels.clone(),
-            notes: self
-                .verdicts
-                .iter()
-                .map(Verdict::uncertainties)
-                .chain(facts.notes.iter().cloned())
-                .collect(),
-            answer: self.answer.as_ref().map_or_else(String::new, |answer| answer.sentence.clone()),
+            notes: facts.notes.clone(),
+            accuracy: accuracy(),
+            findings: self.findings(),
         })
     }
 }
 
-/// One verdict for each machine and governor, in order of appearance.
+/// One verdict for each machine, in order of appearance.
 fn verdicts(rows: &[Row]) -> Vec<Verdict> {
-    let place = |row: &Row| (row.setting.machine.clone(), row.setting.governor.clone());
-    let mut places: Vec<_> = rows.iter().map(place).collect();
-    places.dedup();
-    let of = |at: &(String, String)| {
-        let rows: Vec<&Row> = rows.iter().filter(|row| place(row) == *at).collect();
-        Verdict::of(&rows)
-    };
-    places.iter().filter_map(of).collect()
+    rows.chunk_by(|a, b| a.setting.machine == b.setting.machine).filter_map(Verdict::of).collect()
 }
 
 fn page_row(row: &Row) -> page::Row {
@@ -395,7 +422,6 @@ fn page_row(row: &Row) -> page::Row {
         sockets_used: row.mean(|run| run.sockets_used.into()),
         migrations: row.mean(|run| run.migrations as f64),
         busy_ghz_mean: row.busy_ghz(),
-        within: row.within.map(|within| (within.baseline.page(), estimate(&within.speedup))),
         wakeup_p50_us,
         wakeup_p99_us,
         wakeup_p99_9_us,
@@ -471,32 +497,41 @@ mod tests {
         );
     }
 
-    #[test]
-    fn a_verdict_compares_within_one_governor() {
-        let with = |governor: &str, policy: &str, seed: u64, time_s: f64| {
-            let Run { setting, .. } = run("m", policy, seed, time_s, 1.0);
-            let setting = Setting { governor: governor.into(), ..setting };
-            Run::new(setting, seed, Outcome { time_s, energy_j: 1.0, ..Outcome::default() })
+    fn under(governor: &str, policy: &str, time_s: f64) -> Vec<Run> {
+        let setting = Setting { governor: governor.into(), ..run("m", policy, 1, 1.0, 1.0).setting };
+        let run = |seed: u64| {
+            let time_s = time_s + seed as f64 / 1000.0;
+            Run::new(setting.clone(), seed, Outcome { time_s, energy_j: 1.0, ..Outcome::default() })
         };
-        let p = prediction(vec![
-            with("schedutil", "a", 1, 10.0),
-            with("schedutil", "a", 2, 10.1),
-            with("schedutil", "b", 1, 8.0),
-            with("schedutil", "b", 2, 8.1),
-            with("performance", "a", 1, 5.0),
-            with("performance", "a", 2, 5.1),
-            with("performance", "b", 1, 5.1),
-            with("performance", "b", 2, 5.0),
-        ]);
-        let found: Vec<_> =
-            p.verdicts.iter().map(|v| (&*v.best.governor, &*v.best.policy, v.conclusion)).collect();
-        assert_eq!(
-            found,
-            [("schedutil", "b", Conclusion::Faster), ("performance", "b", Conclusion::CannotTell)]
-        );
-        // The papers' comparison stays: with the first row of the machine.
-        assert_eq!(p.comparisons.len(), 3);
-        assert!(p.comparisons[2].speedup > 0.9 && p.comparisons[2].baseline_governor == "schedutil");
+        vec![run(1), run(2)]
+    }
+
+    #[test]
+    fn governors_are_compared_as_policies_are() {
+        let runs = [
+            under("schedutil", "a", 10.0),
+            under("schedutil", "b", 9.5),
+            under("performance", "a", 8.0),
+            under("performance", "b", 7.8),
+        ];
+        let p = prediction(runs.into_iter().flatten().collect());
+        assert_eq!(p.verdicts.len(), 1);
+        let alone = p.verdicts[0].governor_alone.as_ref().unwrap();
+        assert_eq!((&*alone.setting.policy, &*alone.setting.governor), ("a", "performance"));
+        let [finding] = &p.findings()[..] else { panic!("one machine") };
+        assert!(finding.sentence.starts_with("m: set the governor to performance: "), "{}", finding.sentence);
+        let settings: Vec<&str> = finding.rows.iter().map(|row| &*row[0]).collect();
+        assert_eq!(settings, ["a, schedutil", "a, performance", "b, performance"]);
+        // Table and verdict have the same baseline.
+        let row = &p.rows()[3];
+        assert_eq!(row.against.unwrap().speedup.value, p.verdicts[0].best.speedup);
+    }
+
+    #[test]
+    fn a_machine_without_a_governor_shows_none() {
+        let p = prediction([under("", "a", 10.0), under("", "b", 8.0)].into_iter().flatten().collect());
+        assert_eq!(p.findings()[0].rows[1][0], "b");
+        assert!(p.verdicts[0].governor_alone.is_none());
     }
 
     #[test]
@@ -509,16 +544,16 @@ mod tests {
                 run("m", "b", 2, b + 0.1, 1.0),
             ])
         };
-        assert_eq!(recording(8.0).verdicts[0].conclusion, Conclusion::Faster);
+        assert_eq!(recording(8.0).verdicts[0].best.conclusion, Conclusion::Faster);
         let both = Prediction::of_recordings(vec![recording(8.0), recording(9.9)]).unwrap();
         assert_eq!(both.runs.iter().map(|run| run.recording).collect::<Vec<_>>(), [0, 0, 1, 1, 0, 0, 1, 1]);
-        let verdict = &both.verdicts[0];
+        let verdict = &both.verdicts[0].best;
         assert_eq!(verdict.conclusion, Conclusion::CannotTell);
         let width = |ci: Option<[f64; 2]>| ci.map(|[low, high]| high - low).unwrap();
         assert!(width(verdict.recordings_ci95) > 10.0 * width(verdict.seeds_ci95), "{verdict:?}");
         let agree =
             Prediction::of_recordings(vec![recording(8.0), recording(8.01), recording(7.99)]).unwrap();
-        assert_eq!(agree.verdicts[0].conclusion, Conclusion::Faster);
+        assert_eq!(agree.verdicts[0].best.conclusion, Conclusion::Faster);
         assert!(Prediction::of_recordings(Vec::new()).is_none());
     }
 

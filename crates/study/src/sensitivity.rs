@@ -1,9 +1,10 @@
 //! How much a speed-up depends on what is assumed of a machine.
 
-use crate::matrix::{Matrix, Variant, setting};
-use crate::{Conclusion, Error, Prediction};
+use crate::matrix::{Matrix, Variant};
+use crate::verdict::Effect;
+use crate::{Conclusion, Error, Prediction, Setting};
 use hearth_machine::{Governor, Machine};
-use hearth_sim::Job;
+use hearth_sim::{Job, World};
 use hearth_workload::Workload;
 use serde::Serialize;
 use toml::{Table, Value};
@@ -19,96 +20,117 @@ pub struct Sensitivity {
 
 /// The parameters that act on time and have no published source. Each is halved and
 /// doubled.
-const ASSUMED: [&str; 8] = [
-    "frequency.turbo.release_us",
-    "frequency.hwp.tau_us",
-    "frequency.hwp.full_permille",
-    "frequency.window_us",
-    "frequency.schedutil.rate_limit_us",
-    "costs.stall_permille",
-    "costs.smt_share_permille",
-    "idle.*.exit_latency_us",
+const ASSUMED: [(&str, &str); 8] = [
+    ("frequency.turbo.release_us", "how long an idle core counts for turbo"),
+    ("frequency.hwp.tau_us", "how fast the hardware raises the clock"),
+    ("frequency.hwp.full_permille", "how much load asks for the full clock"),
+    ("frequency.window_us", "how fast the hardware changes the clock"),
+    ("frequency.schedutil.rate_limit_us", "how often schedutil asks for a clock"),
+    ("costs.stall_permille", "how much of the work waits for memory"),
+    ("costs.smt_share_permille", "what two threads of a core share"),
+    ("idle.*.exit_latency_us", "how long an idle core takes to wake up"),
 ];
+/// What is assumed of the world around the workload, and of the work, which another run has in other amounts.
+const WORLD: [(&str, &str); 4] = [
+    ("world.warm", "what ran before"),
+    ("world.daemons", "the daemons of the machine"),
+    ("world.handovers", "how long a thread runs on after it has woken another"),
+    ("noise", "how much the work differs from run to run"),
+];
+/// Work varies by this in the variant `noise`, as a fraction.
+const NOISE: f64 = 0.1;
+
+/// An assumption in words: `costs.stall_permille halved` is "how much of the work waits for memory".
+pub(crate) fn in_words(by: &str) -> &str {
+    let known = ASSUMED.iter().chain(&WORLD).find(|(key, _)| by.split(' ').next() == Some(key));
+    known.map_or(by, |(_, words)| words)
+}
+
 const FACTORS: [(f64, &str); 2] = [(0.5, "halved"), (2.0, "doubled")];
 /// Seeds of each simulation at most: differences under the same seed are compared, which need few.
 const SEEDS: u64 = 3;
 
-/// A verdict that is clear so far, and what it is about.
-struct Clear<'a> {
-    /// In the prediction.
-    index: usize,
-    machine: &'a Machine,
-    governor: Governor,
-    /// Baseline and best.
-    policies: [&'a Variant; 2],
-}
+/// A machine, a governor and a policy of a matrix.
+type Choice<'a> = (&'a Machine, Governor, &'a Variant);
 
 impl Matrix {
     /// Number of simulations of [`Matrix::weigh`].
     pub fn sensitivity_runs_of(&self, prediction: &Prediction) -> usize {
-        let each = |clear: Clear| 2 * self.sensitivity_seeds() as usize * (variants(clear.machine).len() + 1);
-        self.clear(prediction).into_iter().map(each).sum()
+        let effects = prediction.verdicts.iter().flat_map(|verdict| verdict.effects());
+        let each = |effect: &Effect| {
+            let (machine, ..) = self.choice(&effect.setting).filter(|_| is_clear(effect))?;
+            Some(2 * self.sensitivity_seeds() as usize * (variants(machine).len() + WORLD.len() + 1))
+        };
+        effects.filter_map(each).sum()
     }
 
-    /// Adds to each clear verdict of a prediction of this matrix what other values of the assumed parameters give. Of
-    /// several recordings, `workload` is one. Calls `done` after each simulation.
+    /// Adds to each clear effect of a prediction of this matrix what other assumptions give. Of several recordings,
+    /// `workload` is one. Calls `done` after each simulation.
     pub fn weigh(
         &self,
         prediction: &mut Prediction,
         workload: &Workload,
         done: impl Fn() + Sync,
     ) -> Result<(), Error> {
-        for clear in self.clear(prediction) {
-            let speedup = prediction.verdicts[clear.index].speedup;
-            let model = self.sensitivity(workload, &clear, speedup, &done)?;
-            let verdict = &mut prediction.verdicts[clear.index];
-            *verdict = verdict.clone().with(model);
+        for effect in prediction.verdicts.iter_mut().flat_map(|verdict| verdict.effects_mut()) {
+            let Some(best) = self.choice(&effect.setting).filter(|_| is_clear(effect)) else { continue };
+            let (Some(&governor), Some(variant)) = (self.governors.first(), self.variants.first()) else {
+                continue;
+            };
+            let baseline = (best.0, governor, variant);
+            let model = self.sensitivity(workload, [baseline, best], effect.speedup, &done)?;
+            *effect = effect.clone().with(model);
         }
         Ok(())
     }
 
-    fn clear(&self, prediction: &Prediction) -> Vec<Clear<'_>> {
-        let mut all = Vec::new();
-        for (index, verdict) in prediction.verdicts.iter().enumerate() {
-            if !matches!(verdict.conclusion, Conclusion::Faster | Conclusion::Slower) {
-                continue;
-            }
-            let Some(baseline) = self.variants.first() else { continue };
-            for (machine, &governor) in self
-                .machines
-                .iter()
-                .flat_map(|machine| self.governors.iter().map(move |governor| (machine, governor)))
-            {
-                let best = self.variants.iter().find(|best| setting(machine, governor, best) == verdict.best);
-                all.extend(best.map(|best| Clear { index, machine, governor, policies: [baseline, best] }));
-            }
-        }
-        all
+    fn choice(&self, wanted: &Setting) -> Option<Choice<'_>> {
+        let of = |machine| {
+            let choices = self.governors_of(machine).iter().flat_map(move |&governor| {
+                self.variants.iter().map(move |variant| (machine, governor, variant))
+            });
+            choices
+                .into_iter()
+                .find(|&(machine, governor, variant)| self.setting(machine, governor, variant) == *wanted)
+        };
+        self.machines.iter().find_map(of)
     }
 
     fn sensitivity_seeds(&self) -> u64 {
         self.runs.clamp(1, SEEDS)
     }
 
-    /// The range of `speedup`, that of the best policy.
+    /// The range of `speedup`, that of the second choice over the first.
     fn sensitivity(
         &self,
         workload: &Workload,
-        clear: &Clear,
+        choices: [Choice; 2],
         speedup: f64,
         done: impl Fn() + Sync,
     ) -> Result<Sensitivity, Error> {
-        let &Clear { machine, governor, policies, .. } = clear;
-        let changed = variants(machine);
-        let machines: Vec<&Machine> =
-            std::iter::once(machine).chain(changed.iter().map(|(_, machine)| machine)).collect();
+        let machine = choices[0].0;
+        let mut changed: Vec<(String, Machine, World, f64)> =
+            vec![(String::new(), machine.clone(), self.world, self.noise)];
+        changed.extend(
+            variants(machine).into_iter().map(|(name, machine)| (name, machine, self.world, self.noise)),
+        );
+        changed.extend(WORLD.map(|(name, _)| {
+            let (mut world, mut noise) = (self.world, self.noise);
+            match name {
+                "world.warm" => world.warm = !world.warm,
+                "world.daemons" => world.daemons = !world.daemons,
+                "world.handovers" => world.handovers = !world.handovers,
+                _ => noise = NOISE,
+            }
+            (name.to_owned(), machine.clone(), world, noise)
+        }));
         let seeds = self.sensitivity_seeds();
         let mut jobs = Vec::new();
-        for &machine in &machines {
-            for variant in policies {
+        for (_, machine, world, noise) in &changed {
+            for (_, governor, variant) in choices {
                 for run in 0..seeds {
-                    let seed = self.seed.wrapping_add(run);
-                    jobs.push(self.job(workload, machine, governor, variant, seed));
+                    let job = self.job(workload, machine, governor, variant, self.seed.wrapping_add(run));
+                    jobs.push(Job { world: *world, noise: *noise, ..job });
                 }
             }
         }
@@ -125,9 +147,13 @@ impl Matrix {
             .map(|both| both.split_at(seeds as usize))
             .map(|(baseline, best)| sum(baseline) / sum(best))
             .collect();
-        let names: Vec<&String> = changed.iter().map(|(name, _)| name).collect();
+        let names: Vec<&String> = changed.iter().skip(1).map(|(name, ..)| name).collect();
         Ok(range(speedup, &ratios, &names))
     }
+}
+
+fn is_clear(effect: &Effect) -> bool {
+    matches!(effect.conclusion, Conclusion::Faster | Conclusion::Slower)
 }
 
 /// The range of a speed-up. The first ratio is that of the unchanged machine.
@@ -151,7 +177,7 @@ fn range(speedup: f64, ratios: &[f64], names: &[&String]) -> Sensitivity {
 fn variants(machine: &Machine) -> Vec<(String, Machine)> {
     let Ok(table) = machine.to_toml().parse::<Table>() else { return Vec::new() };
     let mut variants = Vec::new();
-    for key in ASSUMED {
+    for (key, _) in ASSUMED {
         for (factor, name) in FACTORS {
             let values = assignments(&table, key, factor);
             if let Some(changed) = values.and_then(|values| machine.with(&machine.name, &values).ok())

@@ -2,10 +2,11 @@ use crate::arguments::examples;
 use crate::combinations::{Combinations, MatrixChoice};
 use crate::failure::{Failure, Outcome};
 use crate::recording::{self, RecorderOptions};
+use crate::table::Plain;
 use crate::verbs::extract::extract;
 use crate::{output, prediction, progress, provenance};
 use hearth_recorder::Subject;
-use hearth_study::{Matrix, Prediction, RecordedFacts};
+use hearth_study::{Fleet, Matrix, NoVerdict, Prediction, RecordedFacts, WorkloadFacts};
 use hearth_trace::Store;
 use hearth_workload::{Extraction, Workload};
 use std::path::{Path, PathBuf};
@@ -14,17 +15,19 @@ use std::process::ExitCode;
 /// Predict the effect of policies on a command, on any machine
 ///
 /// Takes a trace, or a command, which is recorded first (see `hearth help record`); the recording is kept. Extracts the
-/// workload: the work of each thread, its waits for other threads, and its delays. Simulates the workload, prints a
-/// table, how sure the best policy's speed-up is, a verdict, and the next command. The first policy under the first
-/// governor is the baseline of each machine; verdicts compare policies under the same governor. Memory use is 16 bytes
-/// per step of the workload, however long the trace is.
+/// workload: the work of each thread, its waits for other threads, and its delays. Simulates it, and prints the answer for
+/// each machine: what to do, the gain, its range over seeds, recordings and assumptions, and what dominates that range. The
+/// first policy under the first governor is the baseline of each machine. A command that fails, and recordings that are too
+/// short or too noisy, get no verdict. The exit status is the command's, or 0. Memory use is 16 bytes per step of the
+/// workload, however long the trace is.
 #[derive(clap::Args)]
 #[command(after_help = examples(&[
     "sudo hearth predict -- make -j8",
     "hearth predict build.trace -m xeon-5218 -p eevdf -p nest --report out.html",
+    "hearth predict a.trace b.trace -m xeon-5218 -m xeon-6130-4s --per-month 3000 --csv",
 ]))]
 pub struct Args {
-    /// A recorded trace. Several are recordings of the same command
+    /// A recorded trace. Several are recordings of the same command; with --per-month also of several commands
     #[arg(conflicts_with = "command")]
     trace: Vec<PathBuf>,
     /// The command to record, and its arguments
@@ -33,6 +36,15 @@ pub struct Args {
     /// Record the command N times: the verdict then includes how much its recordings differ
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "trace", value_parser = clap::value_parser!(u16).range(1..=100), help_heading = "Recording")]
     repeat: u16,
+    /// Print every policy and governor, and where the numbers come from
+    #[arg(long, conflicts_with = "per_month", help_heading = "Results")]
+    all: bool,
+    /// Print one table of all commands and machines: the hours and kWh that N runs of each command save in a month
+    #[arg(long, value_name = "N", conflicts_with_all = ["report", "output"], value_parser = positive, help_heading = "Results")]
+    per_month: Option<f64>,
+    /// With --per-month: print CSV
+    #[arg(long, requires = "per_month", conflicts_with = "json", help_heading = "Results")]
+    csv: bool,
     #[command(flatten, next_help_heading = "Recording")]
     recorder: RecorderOptions,
     #[command(flatten)]
@@ -51,29 +63,62 @@ impl Args {
             recording::check_extractable(trace)?;
         }
         let MatrixChoice { matrix, here } =
-            self.combinations.choose(self.trace.len().max(self.repeat.into()))?;
-        let (traces, status) = if self.command.is_empty() { (self.trace.clone(), 0) } else { self.record()? };
-        let mut extractions = Vec::new();
-        for trace in &traces {
-            extractions.push(extract(trace)?);
-        }
-        warn_of_different_work(&extractions);
-        let mut predictions = Vec::new();
-        for Extraction { workload, report, .. } in &extractions {
-            predictions.push(self.combinations.simulate(&matrix, workload, report.warnings())?);
-        }
-        let mut prediction = Prediction::of_recordings(predictions).ok_or_else(Failure::quiet)?;
-        if let Some(Extraction { workload, .. }) = extractions.first() {
-            weigh(&matrix, &mut prediction, workload)?;
-        }
+            self.combinations.choose(self.trace.len().max(self.repeat.into()), true)?;
+        let (traces, status) = match self.command.is_empty() {
+            true => (self.trace.clone(), None),
+            false => self.record().map(|(traces, status)| (traces, Some(status)))?,
+        };
+        let Some(per_month) = self.per_month else {
+            let prediction = self.predict(&matrix, &traces, status, here.as_deref())?;
+            self.combinations.print(&prediction, here.as_deref(), self.all)?;
+            return Ok(ExitCode::from(status.unwrap_or(0)));
+        };
+        let predictions: Vec<Prediction> = by_command(&traces)?
+            .iter()
+            .map(|traces| self.predict(&matrix, traces, status, here.as_deref()))
+            .collect::<Result<_, _>>()?;
+        let fleet = Fleet::new(per_month, &predictions);
+        output::print(self.combinations.json, &fleet, || if self.csv { fleet.csv() } else { table(&fleet) })?;
+        Ok(ExitCode::from(status.unwrap_or(0)))
+    }
+
+    /// The prediction for recordings of one command, which ended with `status`.
+    fn predict(
+        &self,
+        matrix: &Matrix,
+        traces: &[PathBuf],
+        status: Option<u8>,
+        here: Option<&str>,
+    ) -> Result<Prediction, Failure> {
         let names: Vec<String> = traces.iter().map(|trace| trace.display().to_string()).collect();
-        prediction.provenance.command = provenance::command_on(&names);
+        let mut recordings = Vec::new();
         for (trace, name) in traces.iter().zip(&names) {
-            prediction.provenance.recordings.extend(RecordedFacts::of(name, Store::open(trace)?.header()));
+            recordings.extend(RecordedFacts::of(name, Store::open(trace)?.header()));
         }
-        prediction.answer = Some(prediction::answer(&prediction, here.as_deref(), &names));
-        self.combinations.print(&prediction, here.as_deref())?;
-        Ok(ExitCode::from(status))
+        let extractions = traces.iter().map(|trace| extract(trace)).collect::<Result<Vec<_>, _>>()?;
+        let seconds: Vec<f64> = recordings.iter().map(|recording| recording.recorded_s).collect();
+        let nominal = hearth_workload::generate::NOMINAL_KHZ;
+        let work: Vec<u64> = extractions.iter().map(|one| one.workload.stats(nominal).cycles).collect();
+        let first = extractions.first().ok_or_else(Failure::quiet)?;
+        let no_verdict = NoVerdict::of(status, &seconds, &work);
+        let mut prediction = if no_verdict.is_some() {
+            let facts = WorkloadFacts::of(&first.workload, first.report.warnings());
+            let mut prediction = Prediction::new(facts, Vec::new(), Vec::new());
+            prediction.no_verdict = no_verdict;
+            prediction
+        } else {
+            let predictions = extractions.iter().map(|Extraction { workload, report, .. }| {
+                self.combinations.simulate(matrix, workload, report.warnings())
+            });
+            let predictions = predictions.collect::<Result<_, _>>()?;
+            let mut prediction = Prediction::of_recordings(predictions).ok_or_else(Failure::quiet)?;
+            weigh(matrix, &mut prediction, &first.workload)?;
+            prediction
+        };
+        prediction.provenance.command = provenance::command_on(&names);
+        prediction.provenance.recordings = recordings;
+        prediction.answer = Some(prediction::answer(&prediction, here, &names));
+        Ok(prediction)
     }
 
     /// Records the command into new traces in this folder. Returns their names, and the first status that is not 0.
@@ -107,17 +152,30 @@ fn free_name(command: &[String]) -> PathBuf {
     (1..).map(name).find(|path| path.symlink_metadata().is_err()).unwrap_or_else(|| name(1))
 }
 
-/// A command that finds its results of the run before, as `make` does, has less to do.
-fn warn_of_different_work(extractions: &[Extraction]) {
-    let work =
-        extractions.iter().map(|one| one.workload.stats(hearth_workload::generate::NOMINAL_KHZ).cycles);
-    let (least, most) =
-        work.fold((u64::MAX, 0), |(least, most), cycles| (least.min(cycles), most.max(cycles)));
-    if extractions.len() > 1 && most / 2 > least {
-        eprintln!(
-            "warning: the recordings differ more than twofold in their work\n  help: a run must not find the results of the one before: record `sh -c 'make clean && make'`"
-        );
+/// The recordings of each command, in order of appearance. A trace that was not recorded is alone.
+fn by_command(traces: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, Failure> {
+    let mut groups: Vec<(Option<Vec<String>>, Vec<PathBuf>)> = Vec::new();
+    for trace in traces {
+        let facts = RecordedFacts::of("", Store::open(trace)?.header());
+        let command = facts.map(|facts| facts.command).filter(|command| !command.is_empty());
+        match groups.iter_mut().find(|(known, _)| command.is_some() && *known == command) {
+            Some((_, traces)) => traces.push(trace.clone()),
+            None => groups.push((command, vec![trace.clone()])),
+        }
     }
+    Ok(groups.into_iter().map(|(_, traces)| traces).collect())
+}
+
+fn table(fleet: &Fleet) -> String {
+    let mut table = Plain::new(5);
+    table.head(&Fleet::TITLES);
+    fleet.cells().iter().for_each(|row| table.row(row));
+    format!("{}\nHours and kWh of the model that {} runs a month save.\n", table.render(), fleet.per_month)
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    (number > 0.0 && number.is_finite()).then_some(number).ok_or_else(|| "must be greater than 0".into())
 }
 
 /// Adds to each clear verdict what the machine's assumed parameters do to it.

@@ -41,10 +41,10 @@ impl Args {
             return replay::run(schedule, &self.combinations.of_replay()?);
         }
         let workload = self.workload.ok_or_else(|| Failure::usage("--workload is missing"))?;
-        let MatrixChoice { matrix, here } = self.combinations.choose(1)?;
+        let MatrixChoice { matrix, here } = self.combinations.choose(1, false)?;
         let resolved = Workload::resolve_with_notes(&workload)?;
         let mut prediction = self.combinations.simulate(&matrix, &resolved.workload, resolved.notes)?;
         prediction.provenance.command = provenance::command();
-        self.combinations.print(&prediction, here.as_deref())
+        self.combinations.print(&prediction, here.as_deref(), true)
     }
 }

@@ -11,14 +11,31 @@ pub struct Report {
     pub subtitle: String,
     /// Facts about the workload: names and values.
     pub workload: Vec<(String, String)>,
-    /// The answer in a sentence; may be empty.
-    pub answer: String,
+    /// One for each machine.
+    pub findings: Vec<Finding>,
+    /// How far to trust the findings, in a line; may be empty.
+    pub accuracy: String,
     pub rows: Vec<Row>,
     pub distributions: Vec<Distribution>,
     pub timelines: Vec<TimelinePanel>,
     pub notes: Vec<String>,
     /// Where the numbers come from and how to repeat them: names and values.
     pub provenance: Vec<(String, String)>,
+}
+
+/// The answer for a machine.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Finding {
+    /// Empty: the answer is not about a machine.
+    pub machine: String,
+    pub sentence: String,
+    /// Setting, time in seconds, gain and range.
+    pub rows: Vec<[String; 4]>,
+}
+
+impl Finding {
+    pub const TITLES: [&str; 4] = ["setting", "time, s", "gain", "range"];
 }
 
 /// A policy under a governor on a machine.
@@ -83,8 +100,6 @@ pub struct Row {
     pub wakeup_p99_us: f64,
     #[serde(deserialize_with = "null_is_nan")]
     pub wakeup_p99_9_us: f64,
-    /// The speed-up over the first policy under the same governor, and that policy's setting. `None`: this row is that one.
-    pub within: Option<(Setting, Estimate)>,
 }
 
 impl Default for Row {
@@ -109,7 +124,6 @@ impl Default for Row {
             wakeup_p50_us: f64::NAN,
             wakeup_p99_us: f64::NAN,
             wakeup_p99_9_us: f64::NAN,
-            within: None,
         }
     }
 }

@@ -22,7 +22,7 @@ mod table;
 mod traces;
 
 pub use encode::TRACE_BUDGET;
-pub use input::{CoreRow, Distribution, Estimate, Report, Row, Segment, Setting, TimelinePanel};
+pub use input::{CoreRow, Distribution, Estimate, Finding, Report, Row, Segment, Setting, TimelinePanel};
 
 const PAGE: &str = include_str!("page.html");
 /// `make web` builds them.
@@ -38,7 +38,7 @@ pub fn render(report: &Report) -> String {
         "style" => STYLE.to_owned(),
         "script" => SCRIPT.to_owned(),
         "facts" => facts::workload(&report.workload),
-        "headline" => headline::section(&report.answer, &report.rows),
+        "headline" => headline::section(&report.findings, &report.accuracy),
         "table" => table::section(&report.rows),
         "bars" => bars::section(&report.rows),
         "frequencies" => frequency::section(&report.distributions, &scales),

@@ -44,11 +44,6 @@ pub fn spread(x: f64, like: f64) -> Option<String> {
     (x.is_finite() && x > 0.0).then(|| four(x, like))
 }
 
-/// For sentences: one decimal below ten, none above.
-pub fn rough(x: f64) -> String {
-    fixed(x, if x.abs() < 9.95 { 1 } else { 0 })
-}
-
 /// A ratio as a percentage without sign: `0.231` is `23.1%`.
 pub fn percent(ratio: f64) -> String {
     match bare_percent(ratio) {
@@ -116,7 +111,6 @@ mod tests {
         assert_eq!(spread(0.089, 12.43).as_deref(), Some("0.09"));
         assert_eq!(spread(0.0, 12.43), None);
         assert_eq!(spread(f64::NAN, 12.43), None);
-        assert_eq!((rough(1.704), rough(161.4)), ("1.7".into(), "161".into()));
     }
 
     #[test]

@@ -11,9 +11,7 @@ fn setting(machine: &str, governor: &str, policy: &str) -> Setting {
 fn row(setting: Setting, speedup: Option<f64>) -> Row {
     let against = Setting { governor: "schedutil".into(), policy: "cfs".into(), ..setting.clone() };
     let estimate = |mean| Estimate { mean, low: mean - 0.01, high: mean + 0.01 };
-    let first = Setting { policy: "cfs".into(), ..setting.clone() };
     Row {
-        within: speedup.map(|speedup| (first, estimate(speedup))),
         against: speedup.map(|_| against),
         setting,
         runs: 10,
@@ -62,7 +60,12 @@ fn report(text: &str) -> Report {
         subtitle: with("subtitle"),
         workload: vec![(with("name"), with("value"))],
         notes: vec![with("note")],
-        answer: with("Verdict"),
+        findings: vec![Finding {
+            machine: with("E7"),
+            sentence: with("Verdict"),
+            rows: vec![["cfs", "1.00", "baseline", ""].map(with); 3],
+        }],
+        accuracy: with("Accuracy"),
         provenance: vec![(with("repeat"), with("hearth predict"))],
         ..Report::default()
     };
@@ -129,8 +132,9 @@ fn every_result_appears_once_in_each_view() {
     assert_eq!(bars.matches("class=\"mark\"").count() % 2, 0);
     assert_eq!(section(&page, "frequencies").matches("role=\"img\"").count(), 12);
     assert_eq!(section(&page, "traces").matches("<canvas").count(), 12);
-    assert_eq!(section(&page, "result").matches("nest is 20.0% faster").count(), 4);
-    assert!(section(&page, "result").contains("<p>Verdict</p>"));
+    let result = section(&page, "result");
+    assert!(result.contains("<strong>Verdict</strong>") && result.contains("Accuracy"));
+    assert_eq!(result.matches("<th scope=\"row\"").count(), 3);
     assert!(section(&page, "provenance").contains("hearth predict"));
     assert_eq!(table.matches(">870<").count(), 12);
     assert_eq!(page, render(&report("")), "the same report gives the same page");
