@@ -49,8 +49,9 @@ pub struct Combinations {
     /// The world around the workload: `all`, `empty`, or parts separated by commas: warm (a run before it), daemons,
     /// search (placements take time), races (placements at the same time collide), handovers (a thread runs on
     /// after it has woken another), sched_ext (schedutil asks for the highest frequency under all policies but eevdf)
-    #[arg(long, value_name = "PARTS", default_value_t = World::default(), help_heading = HOW)]
-    world: World,
+    /// [default: handovers; for predictions handovers,sched_ext]
+    #[arg(long, value_name = "PARTS", help_heading = HOW)]
+    world: Option<World>,
 
     #[command(flatten, next_help_heading = HOW)]
     jobs: Jobs,
@@ -113,8 +114,9 @@ impl Combinations {
     }
 
     /// Checks the flags and loads the machines and policies, for the simulation of so many workloads.
-    /// `governors`: without --governor, also simulate the governor `performance`.
-    pub fn choose(&self, workloads: usize, governors: bool) -> Result<MatrixChoice, Failure> {
+    /// `predicts`: without --governor, also simulate the governor `performance`, and without --world, policies as
+    /// `hearth run` runs them.
+    pub fn choose(&self, workloads: usize, predicts: bool) -> Result<MatrixChoice, Failure> {
         self.report.as_deref().map_or(Ok(()), output::check_writable)?;
         self.output.as_deref().map_or(Ok(()), output::check_trace)?;
         let detected = self.machines.is_empty().then(Here::detect);
@@ -122,14 +124,14 @@ impl Combinations {
             detected.and_then(|here| here.map_err(|failure| failure.warn("this machine is left out")).ok());
         let governor = here.as_ref().and_then(|here| here.governor).unwrap_or(Governor::Schedutil);
         let mut default = vec![governor];
-        if governors && self.output.is_none() && governor != Governor::Performance {
+        if predicts && self.output.is_none() && governor != Governor::Performance {
             default.push(Governor::Performance);
         }
         let mut matrix = Matrix {
             seed: self.seed,
             runs: self.runs.unwrap_or(if self.output.is_some() { 1 } else { 5 }),
             noise: self.noise / 100.0,
-            world: self.world,
+            world: self.world.unwrap_or(World { sched_ext: predicts, ..World::default() }),
             threads: self.jobs.threads(),
             ..Matrix::load(&Selection {
                 machines: match self.machines.as_slice() {

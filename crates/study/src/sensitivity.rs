@@ -130,7 +130,8 @@ impl Matrix {
             for (_, governor, variant) in choices {
                 for run in 0..seeds {
                     let job = self.job(workload, machine, governor, variant, self.seed.wrapping_add(run));
-                    jobs.push(Job { world: *world, noise: *noise, ..job });
+                    let sched_ext = job.world.sched_ext;
+                    jobs.push(Job { world: World { sched_ext, ..*world }, noise: *noise, ..job });
                 }
             }
         }
