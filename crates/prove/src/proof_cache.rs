@@ -19,7 +19,11 @@ pub(crate) type Key = [u8; 32];
 /// Maximum number of entries in the file: 50 policies as large as Nest. A larger cache starts anew.
 const MOST: usize = 100_000;
 
-/// Proofs, shared by all clones. Failures are not cached, since they may be due to limits.
+/// In place of a prover: an attempt that failed.
+const OPEN: &str = "open";
+
+/// Proofs, shared by all clones, and failed attempts of provers. A failed attempt depends on the text and on a limit in
+/// steps, which are both part of its key.
 #[derive(Clone, Debug, Default)]
 pub struct ProofCache(Arc<Inner>);
 
@@ -65,13 +69,22 @@ impl ProofCache {
     }
 
     pub(crate) fn prover(&self, key: Key) -> Option<String> {
-        let prover = self.proved().get(&key).cloned();
+        let prover = self.proved().get(&key).filter(|entry| *entry != OPEN).cloned()?;
         self.0.used.fetch_add(usize::from(self.0.loaded.contains(&key)), Ordering::Relaxed);
-        prover
+        Some(prover)
     }
 
     pub(crate) fn add(&self, key: Key, prover: &str) {
         self.proved().insert(key, prover.to_owned());
+    }
+
+    /// Whether an attempt with this key failed before. Its key is never that of a proof.
+    pub(crate) fn fails(&self, key: Key) -> bool {
+        self.proved().get(&key).is_some_and(|entry| entry == OPEN)
+    }
+
+    pub(crate) fn add_failure(&self, key: Key) {
+        self.add(key, OPEN);
     }
 
     fn proved(&self) -> MutexGuard<'_, BTreeMap<Key, String>> {
@@ -152,6 +165,17 @@ mod tests {
         cache.add(key(&["c"]), "z3");
         assert_eq!((cache.prover(key(&["c"])).as_deref(), cache.prover(key(&["d"]))), (Some("z3"), None));
         assert_eq!(cache.used(), 2, "the third was proved now");
+    }
+
+    #[test]
+    fn a_failed_attempt_is_no_proof() {
+        let (_folder, path) = saved(&[("a", OPEN), ("b", "z3")]);
+        let cache = ProofCache::load(&path);
+        assert_eq!(
+            [cache.fails(key(&["a"])), cache.fails(key(&["b"])), cache.fails(key(&["c"]))],
+            [true, false, false]
+        );
+        assert_eq!((cache.prover(key(&["a"])), cache.used()), (None, 0));
     }
 
     #[test]

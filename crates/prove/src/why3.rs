@@ -15,8 +15,8 @@ use crate::theory;
 use joint::Joint;
 pub use prover::version;
 use prover::{
-    Attempts, CVC4_LIMIT, CVC4_SOON, LAST, PARTS, PROVER_SECONDS, SOON, WHOLES, ask_cvc4, bounded, limited,
-    unsat, z3,
+    Attempts, CVC4_LIMIT, CVC4_SOON, LAST, PARTS, PROVER_SECONDS, SOON, WHOLES, answer, ask_cvc4, bounded,
+    limited, z3,
 };
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -354,12 +354,15 @@ impl Why3 {
 
     /// How many of the parts Z3 proves, up to the first that it does not prove. It forgets each before the next.
     fn z3_in_a_row(&self, parts: &[&Part], attempts: Attempts) -> Result<usize, Error> {
-        if parts.is_empty() {
-            return Ok(0);
-        }
         let mut text = String::new();
         for part in parts {
+            if self.known.fails(self.failure(part, Prover::Z3, attempts[0])?) {
+                break;
+            }
             text += &(part.text()? + "\n(reset)\n");
+        }
+        if text.is_empty() {
+            return Ok(0);
         }
         let wrong = |error| Error::Write { path: self.scratch.path().to_owned(), error };
         let file =
@@ -368,16 +371,21 @@ impl Why3 {
         let (threshold, thirds) = attempts[0];
         let mut child = limited(z3(file.path(), threshold, self.steps / 3 * thirds), PROVER_SECONDS)?;
         let output = child.stdout.take().map(BufReader::new);
-        let lines = output.into_iter().flat_map(BufRead::lines);
-        let proved = lines.take_while(|line| line.as_ref().is_ok_and(|line| line == "unsat")).count();
+        let mut lines = output.into_iter().flat_map(BufRead::lines).map_while(Result::ok).peekable();
+        let unsat = std::iter::from_fn(|| lines.next_if(|line| line == "unsat"));
+        let proved = unsat.count().min(parts.len());
+        let failed = lines.next();
         // It may be at work on the next part.
         child.kill().and_then(|()| child.wait()).map_err(Error::NoWhy3)?;
-        Ok(proved.min(parts.len()))
+        if let (Some(part), Some("unknown" | "sat")) = (parts.get(proved), failed.as_deref()) {
+            self.known.add_failure(self.failure(part, Prover::Z3, attempts[0])?);
+        }
+        Ok(proved)
     }
 
     fn cvc4_in_a_row(&self, parts: &[&Part]) -> Result<usize, Error> {
         for (at, part) in parts.iter().enumerate() {
-            if !unsat(ask_cvc4(&part.smt, CVC4_LIMIT))? {
+            if !self.ask_cvc4_once(part)? {
                 return Ok(at);
             }
         }
@@ -387,8 +395,10 @@ impl Why3 {
     /// Whether another attempt of Z3 than the first proves the part.
     fn z3_later(&self, part: &Part, attempts: Attempts) -> Result<bool, Error> {
         if self.z3.is_some() {
-            for (threshold, thirds) in &attempts[1..] {
-                if unsat(z3(&part.smt, *threshold, self.steps / 3 * thirds))? {
+            for attempt in &attempts[1..] {
+                let (threshold, thirds) = *attempt;
+                let key = self.failure(part, Prover::Z3, *attempt)?;
+                if self.unsat(key, || z3(&part.smt, threshold, self.steps / 3 * thirds))? {
                     return Ok(true);
                 }
             }
@@ -398,16 +408,35 @@ impl Why3 {
 
     fn cvc4(&self, part: &Part, theirs: &[Part]) -> Result<bool, Error> {
         match part.among(theirs)? {
-            Some(theirs) => unsat(ask_cvc4(&theirs.smt, CVC4_LIMIT)),
+            Some(theirs) => self.ask_cvc4_once(theirs),
             None => Ok(false),
         }
     }
 
+    fn ask_cvc4_once(&self, part: &Part) -> Result<bool, Error> {
+        self.unsat(self.failure(part, Prover::Cvc4, (0, 0))?, || ask_cvc4(&part.smt, CVC4_LIMIT))
+    }
+
+    /// Whether a prover proves a part, unless it is known that it does not within its limit of steps.
+    fn unsat(&self, failure: Key, command: impl FnOnce() -> Command) -> Result<bool, Error> {
+        if self.known.fails(failure) {
+            return Ok(false);
+        }
+        let answer = answer(command())?;
+        // No answer is cached that depends on the machine: the prover ran out of time or memory.
+        if answer == Some(false) {
+            self.known.add_failure(failure);
+        }
+        Ok(answer == Some(true))
+    }
+
     fn key(&self, part: &Part) -> Result<Key, Error> {
-        let text = part.text()?;
-        // Comments have line numbers.
-        let meaning = text.lines().filter(|line| !line.trim_start().starts_with(";;"));
-        Ok(key(&["part", &self.tools, &meaning.collect::<Vec<_>>().join("\n")]))
+        Ok(key(&["part", &self.tools, &part.meaning()?]))
+    }
+
+    /// The key of the fact that an attempt of a prover leaves a part open. No proof has such a key.
+    fn failure(&self, part: &Part, prover: Prover, attempt: (u32, u64)) -> Result<Key, Error> {
+        Ok(key(&["open", &self.tools, &format!("{prover:?} {attempt:?}"), &part.meaning()?]))
     }
 
     /// True if a prover soon finds the assumptions of each part of a goal contradictory. An unreachable path has such
@@ -432,7 +461,7 @@ impl Why3 {
                 Prover::Z3 => z3(&assumptions, PARTS[0].0, SOON),
                 Prover::Cvc4 => ask_cvc4(&assumptions, CVC4_SOON),
             };
-            if !unsat(command)? {
+            if answer(command)? != Some(true) {
                 return Ok(false);
             }
         }
@@ -468,6 +497,12 @@ impl Part {
 
     fn text(&self) -> Result<String, Error> {
         fs::read_to_string(&self.smt).map_err(|error| Error::Write { path: self.smt.clone(), error })
+    }
+
+    /// What a prover reads of it: comments have line numbers.
+    fn meaning(&self) -> Result<String, Error> {
+        let text = self.text()?;
+        Ok(text.lines().filter(|line| !line.trim_start().starts_with(";;")).collect::<Vec<_>>().join("\n"))
     }
 
     /// The same part among those of the same goal for another prover: it has the same position, name and place

@@ -42,9 +42,14 @@ pub fn ask_cvc4(smt: &Path, limits: &[&str]) -> Command {
     command
 }
 
-pub fn unsat(command: Command) -> Result<bool, Error> {
+/// Whether a prover finds a proof. `None`: it ended without an answer, as at its limit of time or memory.
+pub fn answer(command: Command) -> Result<Option<bool>, Error> {
     let output = bounded(command, PROVER_SECONDS)?;
-    Ok(output.is_some_and(|output| output.stdout.starts_with(b"unsat")))
+    Ok(output.and_then(|output| match output.stdout.split(|byte| *byte == b'\n').next() {
+        Some(b"unsat") => Some(true),
+        Some(b"unknown" | b"sat") => Some(false),
+        _ => None,
+    }))
 }
 
 /// The output of a command; `None` if it exceeds the limit of processor time or of memory ([`MOST_BYTES`]).
