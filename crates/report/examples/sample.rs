@@ -137,10 +137,7 @@ fn row(
     let sockets: std::collections::BTreeSet<u32> =
         used.iter().map(|row| panel.cores[*row as usize].socket).collect();
     let busy: f64 = distribution.residency.iter().map(|(_, ms)| ms).sum();
-    let first = Setting { policy: "cfs".into(), ..setting.clone() };
-    let within = (1.0 + faster) / (1.0 + m.faster[g][0] / 100.0) - 1.0;
     Row {
-        within: (p > 0).then(|| (first, estimate(within, half))),
         against: (!baseline).then(|| Setting {
             governor: "schedutil".into(),
             policy: "cfs".into(),

@@ -79,6 +79,10 @@ pub const NOTICEABLE: f64 = 0.01;
 /// looks at it every 4 ms: what ran before decides a shorter run.
 pub const SHORTEST_S: f64 = 0.05;
 
+/// How far another recording's gain lies from that of the only one. Assumption: a little more than the largest difference of
+/// 12 commands' gains, 2.5 points (lab/results/verdicts.md).
+const ONLY_RECORDING: f64 = 0.03;
+
 /// A governor that alone gives this share of the best speed-up is the first thing to try.
 const MOST: f64 = 0.5;
 
@@ -173,7 +177,11 @@ impl Effect {
     }
 
     /// The 95% prediction interval of another recording: √(n + 1) times as wide as the confidence interval of the mean of n.
+    /// Where assumptions are varied, that of a single recording is assumed.
     fn another_recording(&self) -> Option<[f64; 2]> {
+        if self.recordings == 1 && self.model.is_some() && self.recordings_ci95.is_none() {
+            return Some([self.speedup - ONLY_RECORDING, self.speedup + ONLY_RECORDING]);
+        }
         let wider = (self.recordings as f64 + 1.0).sqrt();
         self.recordings_ci95.map(|ends| ends.map(|end| self.speedup + (end - self.speedup) * wider))
     }
@@ -346,11 +354,16 @@ mod tests {
         let narrow = effect("nest", "schedutil", 0.1, 0.002);
         assert_eq!(narrow.mostly, "chance (the seeds)");
         let wide = narrow.clone().with(model(0.08, 0.2));
-        assert_eq!((wide.conclusion, wide.range), (Conclusion::Faster, Some([0.08, 0.2])));
+        assert_eq!((wide.conclusion, wide.range), (Conclusion::Faster, Some([0.1 - ONLY_RECORDING, 0.2])));
         assert_eq!(
             verdict(wide, None).sentence("make"),
-            "m: `make` gains +10.0% with nest, schedutil (+8.0 to +20.0%, mostly how much of the work waits for memory), \
+            "m: `make` gains +10.0% with nest, schedutil (+7.0 to +20.0%, mostly how much of the work waits for memory), \
              over eevdf under schedutil."
+        );
+        let small = effect("nest", "schedutil", 0.02, 0.002).with(model(0.019, 0.021));
+        assert_eq!(
+            (small.conclusion, &*small.mostly),
+            (Conclusion::CannotTell, "how much the recordings differ")
         );
         let turning = narrow.clone().with(model(-0.02, 0.2));
         assert_eq!(turning.conclusion, Conclusion::DependsOnModel);
