@@ -74,7 +74,7 @@ fn line(row: &Row) -> [String; 12] {
         format!("  {}", row.setting.label()),
         number(row.time.mean),
         speedup,
-        number(row.energy.mean),
+        known(row.energy.mean),
         saving,
         p50,
         p99,
@@ -82,8 +82,13 @@ fn line(row: &Row) -> [String; 12] {
         number(row.mean(|run| run.underload_per_s)),
         number(row.mean(|run| run.overload_core_ms)),
         format!("{:.1}", row.mean(|run| run.cores_used.into())),
-        number(row.busy_ghz()),
+        known(row.busy_ghz()),
     ]
+}
+
+/// A number, or `-` if it is unknown.
+fn known(value: f64) -> String {
+    if value.is_nan() { "-".into() } else { number(value) }
 }
 
 fn runs(rows: &[Row]) -> String {
@@ -140,6 +145,9 @@ fn range([low, high]: [f64; 2]) -> String {
 }
 
 fn change(change: &Change) -> String {
+    if change.value.is_nan() {
+        return "-".into();
+    }
     let value = percent(change.value);
     match change.ci95 {
         Some([low, high]) => format!("{value} ±{:.1}", (high - low) * 50.0),

@@ -4,7 +4,7 @@ use crate::{Error, Prediction, Provenance, Run, Selection, Setting, WorkloadFact
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Policy, ScopedAssignment, Settings, Spec, load, names};
 use hearth_report::page::TimelinePanel;
-use hearth_sim::{Job, NOISE, Native, Outcome, World};
+use hearth_sim::{Job, NOISE, Native, Outcome, World, governor_name};
 use hearth_trace::{Reader, Writer};
 use hearth_workload::Workload;
 use rayon::prelude::*;
@@ -91,7 +91,14 @@ impl Matrix {
 
     /// Number of runs.
     pub fn len(&self) -> usize {
-        self.machines.len() * self.governors.len() * self.variants.len() * self.runs as usize
+        let places: usize = self.machines.iter().map(|machine| self.governors_of(machine).len()).sum();
+        places * self.variants.len() * self.runs as usize
+    }
+
+    /// The governors under which a machine is simulated: one stands for all where the kernel has none.
+    pub(crate) fn governors_of(&self, machine: &Machine) -> &[Governor] {
+        let count = if machine.has_governor() { self.governors.len() } else { self.governors.len().min(1) };
+        &self.governors[..count]
     }
 
     pub fn is_empty(&self) -> bool {
@@ -158,7 +165,7 @@ impl Matrix {
     fn planned<'a>(&'a self, workload: &'a Workload) -> Vec<Planned<'a>> {
         let mut planned = Vec::new();
         for machine in &self.machines {
-            for &governor in &self.governors {
+            for &governor in self.governors_of(machine) {
                 for variant in &self.variants {
                     for run in 0..self.runs {
                         planned.push(Planned {
@@ -177,7 +184,7 @@ impl Matrix {
 pub(crate) fn setting(machine: &Machine, governor: Governor, variant: &Variant) -> Setting {
     Setting {
         machine: machine.name.clone(),
-        governor: governor.to_string(),
+        governor: governor_name(machine, governor).to_owned(),
         policy: variant.name.clone(),
         params: variant.params.shown(variant.policy.policy()).collect(),
     }

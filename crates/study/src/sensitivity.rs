@@ -74,11 +74,9 @@ impl Matrix {
                 continue;
             }
             let Some(baseline) = self.variants.first() else { continue };
-            for (machine, &governor) in self
-                .machines
-                .iter()
-                .flat_map(|machine| self.governors.iter().map(move |governor| (machine, governor)))
-            {
+            for (machine, &governor) in self.machines.iter().flat_map(|machine| {
+                self.governors_of(machine).iter().map(move |governor| (machine, governor))
+            }) {
                 let best = self.variants.iter().find(|best| setting(machine, governor, best) == verdict.best);
                 all.extend(best.map(|best| Clear { index, machine, governor, policies: [baseline, best] }));
             }
