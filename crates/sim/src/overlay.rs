@@ -97,10 +97,11 @@ impl<S: Sink> Overlay<S> {
 
     /// Takes a sample of the energy, if it is time and the machine does not change at this moment.
     fn sample_energy(&mut self) {
-        if self.energy.is_due(self.now) && self.model.next_change() > self.now {
-            if let Some(uj) = self.model.energy_uj(self.now) {
-                self.energy.take(self.now, uj);
-            }
+        if self.energy.is_due(self.now)
+            && self.model.next_change() > self.now
+            && let Some(uj) = self.model.energy_uj(self.now)
+        {
+            self.energy.take(self.now, uj);
         }
     }
 

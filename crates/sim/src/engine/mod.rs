@@ -301,10 +301,11 @@ impl<'a> Engine<'a> {
     /// before what is due now.
     fn sample_energy(&mut self) {
         let at = self.now - self.origin;
-        if self.energy.is_due(at) && self.model.next_change() > self.now {
-            if let Some(uj) = self.energy_uj() {
-                self.energy.take(at, uj);
-            }
+        if self.energy.is_due(at)
+            && self.model.next_change() > self.now
+            && let Some(uj) = self.energy_uj()
+        {
+            self.energy.take(at, uj);
         }
     }
 
