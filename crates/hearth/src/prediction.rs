@@ -94,19 +94,20 @@ fn line(row: &Row) -> [String; 12] {
         format!("  {}", row.setting.label()),
         number(row.time.mean),
         speedup,
-        or_dash(row.energy.mean),
-        if row.energy.mean.is_nan() { String::new() } else { saving },
+        known(row.energy.mean),
+        saving,
         p50,
         p99,
         p99_9,
         number(row.mean(|run| run.underload_per_s)),
         number(row.mean(|run| run.overload_core_ms)),
         format!("{:.1}", row.mean(|run| run.cores_used.into())),
-        or_dash(row.busy_ghz()),
+        known(row.busy_ghz()),
     ]
 }
 
-fn or_dash(value: f64) -> String {
+/// A number, or `-` if it is unknown.
+fn known(value: f64) -> String {
     if value.is_nan() { "-".into() } else { number(value) }
 }
 
@@ -125,6 +126,9 @@ fn runs(rows: &[Row]) -> String {
 }
 
 fn change(change: &Change) -> String {
+    if change.value.is_nan() {
+        return "-".into();
+    }
     let value = percent(change.value);
     match change.ci95 {
         Some([low, high]) => format!("{value} ±{:.1}", (high - low) * 50.0),

@@ -14,7 +14,7 @@ pub(crate) struct MachineFile {
     pub model: String,
     pub topology: Shape,
     pub frequency: FrequencySpec,
-    pub power: PowerSpec,
+    pub power: Option<PowerSpec>,
     pub costs: Costs,
     #[serde(default)]
     pub idle: Vec<IdleState>,

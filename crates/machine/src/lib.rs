@@ -1,6 +1,6 @@
 //! Machine models: topology, frequency, idle states and power.
 //!
-//! A machine is a TOML file ([`Machine::load`]); eight are built in ([`Machine::names`]). The crate
+//! A machine is a TOML file ([`Machine::load`]); nineteen are built in ([`Machine::names`]). The crate
 //! derives from it:
 //!
 //! - [`Topology`]: hardware threads, physical cores, last-level caches, NUMA nodes and sockets,
@@ -31,7 +31,7 @@ mod validate;
 
 pub use costs::{Costs, MigrationCosts, SearchCosts};
 pub use error::Error;
-pub use frequency::{Control, FrequencySpec, Governor, Model, Performance, PowerSpec, Powersave};
+pub use frequency::{Control, FrequencySpec, Governor, Model, Performance, PowerLimit, PowerSpec, Powersave};
 pub use idle::IdleState;
 pub use machine::Machine;
-pub use topology::{Core, Level, Numbering, Topology};
+pub use topology::{Core, FULL_CAPACITY, Kind, Level, Numbering, Topology};

@@ -4,7 +4,7 @@ use crate::builtin::MACHINES;
 use crate::costs::Costs;
 use crate::error::Error;
 use crate::file::MachineFile;
-use crate::frequency::{FrequencySpec, Governor, Model, PowerSpec};
+use crate::frequency::{Control, FrequencySpec, Governor, Model, PowerSpec};
 use crate::idle::IdleState;
 use crate::overrides;
 use crate::topology::{Level, Shape, Topology};
@@ -25,8 +25,8 @@ pub struct Machine {
     pub topology: Topology,
     /// Frequency range, requests and turbo.
     pub frequency: FrequencySpec,
-    /// Power parameters.
-    pub power: PowerSpec,
+    /// Power parameters; `None` if its power is unknown.
+    pub power: Option<PowerSpec>,
     /// Costs of kernel operations.
     pub costs: Costs,
     /// Idle states, shallow to deep.
@@ -110,7 +110,8 @@ impl Machine {
     ///
     /// The number of cores per last-level cache stays if it divides `cores_per_socket`; otherwise
     /// each socket has one cache. Each socket is one NUMA node. The turbo table is truncated, or
-    /// its last entry extended. The socket's power scales with its cores.
+    /// its last entry extended. The socket's power scales with its cores. All cores are of one kind, with the
+    /// machine's `threads_per_core` and frequencies.
     ///
     /// # Errors
     ///
@@ -130,10 +131,14 @@ impl Machine {
                 1
             },
             numa_distances: old.uniform_distances(sockets),
+            kinds: Vec::new(),
             ..*old
         };
+        file.frequency.core_max_khz.clear();
         file.frequency.turbo.stretch_to(cores_per_socket);
-        file.power.scale_by(f64::from(cores_per_socket) / f64::from(old.cores_per_socket));
+        if let Some(power) = &mut file.power {
+            power.scale_by(f64::from(cores_per_socket) / f64::from(old.cores_per_socket));
+        }
         let origin = file.name.clone();
         Machine::checked(&origin, file)
     }
@@ -141,6 +146,27 @@ impl Machine {
     /// Frequency and energy model of this machine at time 0, with all cores idle for long.
     pub fn frequency_model(&self, governor: Governor) -> Model {
         Model::new(self, governor)
+    }
+
+    /// Speed of `core` relative to the fastest one; see [`Topology::capacity`].
+    pub fn capacity(&self, core: u16) -> u16 {
+        self.topology.capacity(core)
+    }
+
+    /// Place of `core` in the preferred order; see [`Topology::rank`].
+    pub fn rank(&self, core: u16) -> u16 {
+        self.topology.rank(core)
+    }
+
+    /// Whether the kernel requests frequencies on this machine (cpufreq). If not, it has no governor.
+    pub fn has_governor(&self) -> bool {
+        self.frequency.control != Control::None
+    }
+
+    /// Cycles of work that `core` does per millisecond at `khz`, alone on its physical core.
+    pub fn work_khz(&self, core: u16, khz: u32) -> u64 {
+        let rate = self.costs.work_khz(khz, self.frequency.nominal_khz);
+        self.topology.kind(core).map_or(rate, |kind| rate * u64::from(kind.work_permille) / 1000)
     }
 
     /// Time that a thread loses by moving from core `from` to core `to`, in nanoseconds.
@@ -171,7 +197,10 @@ impl Machine {
         Ok(Machine {
             name: file.name,
             model: file.model,
-            topology: Topology::new(file.topology),
+            topology: {
+                let maxima = file.frequency.core_maxima(&file.topology);
+                Topology::new(file.topology, &maxima)
+            },
             frequency: file.frequency,
             power: file.power,
             costs: file.costs,

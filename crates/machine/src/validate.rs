@@ -6,7 +6,7 @@
 use crate::file::MachineFile;
 use crate::frequency::{Control, FrequencySpec, PowerSpec, Powersave, pstate_count};
 use crate::idle::IdleState;
-use crate::topology::{MAX_CORES, Shape};
+use crate::topology::{Kind, MAX_CORES, Numbering, Shape};
 
 /// Upper bound for frequencies; larger values have the wrong unit.
 const MAX_KHZ: u32 = 10_000_000;
@@ -16,6 +16,8 @@ const MIN_KHZ: u32 = 100_000;
 const MAX_WINDOW_US: u32 = 1_000_000;
 /// Maximum delay of turbo accounting and governor: ten seconds.
 const MAX_DELAY_US: u32 = 10_000_000;
+/// Maximum time constant of a power limit: 1000 seconds.
+const MAX_TAU_US: u32 = 1_000_000_000;
 /// Maximum power of a socket, in watts.
 const MAX_W: f64 = 10_000.0;
 /// ACPI SLIT distance of a node to itself.
@@ -41,8 +43,19 @@ fn ensure(right: bool, key: impl Into<String>, problem: impl FnOnce() -> String)
 pub(crate) fn check(file: &MachineFile) -> Check {
     ensure(!file.name.trim().is_empty(), "name", || "is empty; give the machine a short name".into())?;
     topology(&file.topology)?;
-    frequency(&file.frequency, file.topology.cores_per_socket)?;
-    power(&file.power, file.topology.cores_per_socket)?;
+    kinds(&file.topology)?;
+    frequency(&file.frequency, &file.topology)?;
+    maxima(&file.frequency, &file.topology)?;
+    if let Some(spec) = &file.power {
+        power(spec, file.topology.cores_per_socket)?;
+        power_limits(spec)?;
+        idle_power(&file.idle, spec, file.topology.cores_per_socket)?;
+    } else {
+        let state = file.idle.iter().position(|state| state.power_w.is_some());
+        ensure(state.is_none(), format!("idle[{}].power_w", state.unwrap_or(0)), || {
+            "needs the section [power]; without it the machine's power is unknown".into()
+        })?;
+    }
     let stall = file.costs.stall_permille;
     ensure(stall <= 1000, "costs.stall_permille", || {
         format!(
@@ -67,18 +80,21 @@ fn topology(shape: &Shape) -> Check {
         ensure(count > 0, format!("topology.{key}"), || "is 0; it must be at least 1".into())?;
     }
     let sockets = usize::from(shape.sockets);
-    let threads = sockets
-        .saturating_mul(usize::from(shape.cores_per_socket))
-        .saturating_mul(usize::from(shape.threads_per_core));
+    let most = shape.kinds.iter().map(|kind| kind.threads_per_core).max().unwrap_or(shape.threads_per_core);
+    let threads =
+        sockets.saturating_mul(usize::from(shape.cores_per_socket)).saturating_mul(usize::from(most));
     ensure(threads <= MAX_CORES, "topology.cores_per_socket", || {
         format!(
             "gives {threads} hardware threads ({} sockets × {} cores × {} threads); the maximum is {MAX_CORES}",
-            shape.sockets, shape.cores_per_socket, shape.threads_per_core
+            shape.sockets, shape.cores_per_socket, most
         )
     })?;
-    for (key, parts) in
-        [("llcs_per_socket", shape.llcs_per_socket), ("numa_per_socket", shape.numa_per_socket)]
-    {
+    let own_caches = shape.kinds.iter().any(|kind| kind.llcs > 0);
+    for (key, parts) in [
+        // `kinds` checks caches of their own.
+        ("llcs_per_socket", if own_caches { 1 } else { shape.llcs_per_socket }),
+        ("numa_per_socket", shape.numa_per_socket),
+    ] {
         ensure(shape.cores_per_socket.is_multiple_of(parts), format!("topology.{key}"), || {
             format!("is {parts}; it must divide cores_per_socket = {}", shape.cores_per_socket)
         })?;
@@ -90,6 +106,106 @@ fn topology(shape: &Shape) -> Check {
         )
     })?;
     distances(&shape.numa_distances, shape.numa_nodes())
+}
+
+fn kinds(shape: &Shape) -> Check {
+    if shape.kinds.is_empty() {
+        return Ok(());
+    }
+    let list = "topology.kind";
+    for (i, kind) in shape.kinds.iter().enumerate() {
+        let at = |key: &str| format!("{list}[{i}].{key}");
+        for (key, count) in [("cores", kind.cores), ("threads_per_core", kind.threads_per_core)] {
+            ensure(count > 0, at(key), || "is 0; it must be at least 1".into())?;
+        }
+        ensure(kind.cores <= shape.cores_per_socket, at("cores"), || {
+            format!("is {}; a socket has {} physical cores", kind.cores, shape.cores_per_socket)
+        })?;
+        ensure(
+            kind.cores_per_clock > 0 && kind.cores.is_multiple_of(kind.cores_per_clock),
+            at("cores_per_clock"),
+            || format!("is {}; it must divide cores = {}", kind.cores_per_clock, kind.cores),
+        )?;
+        ensure(kind.llcs == 0 || kind.cores.is_multiple_of(kind.llcs), at("llcs"), || {
+            format!("is {}; it must divide cores = {}", kind.llcs, kind.cores)
+        })?;
+        ensure((MIN_KHZ..=kind.max_khz).contains(&kind.min_khz), at("min_khz"), || {
+            format!("is {} kHz; give {MIN_KHZ} kHz to max_khz = {} kHz", kind.min_khz, kind.max_khz)
+        })?;
+        for (key, permille) in
+            [("work_permille", kind.work_permille), ("power_permille", kind.power_permille)]
+        {
+            ensure((1..=10_000).contains(&permille), at(key), || {
+                format!("is {permille}; give thousandths, 1 to 10000")
+            })?;
+        }
+    }
+    let cores: u32 = shape.kinds.iter().map(|kind| u32::from(kind.cores)).sum();
+    ensure(cores == u32::from(shape.cores_per_socket), "topology.cores_per_socket", || {
+        format!("is {}, but the kinds have {cores} cores in all", shape.cores_per_socket)
+    })?;
+    let threads = |kind: &Kind| kind.threads_per_core == shape.kinds[0].threads_per_core;
+    ensure(
+        shape.kinds.iter().all(threads) || shape.numbering == Numbering::Adjacent,
+        "topology.numbering",
+        || "must be \"adjacent\", because the kinds differ in threads_per_core".into(),
+    )?;
+    let first = shape.kinds[0].threads_per_core;
+    ensure(shape.threads_per_core == first, "topology.threads_per_core", || {
+        format!("is {}; it must be that of the first kind, {first}", shape.threads_per_core)
+    })?;
+    kinds_caches(shape)
+}
+
+/// The caches of kinds that have their own, and those that the others share.
+fn kinds_caches(shape: &Shape) -> Check {
+    let own: u32 = shape.kinds.iter().map(|kind| u32::from(kind.llcs)).sum();
+    let sharing: u32 = shape.kinds.iter().filter(|k| k.llcs == 0).map(|k| u32::from(k.cores)).sum();
+    let shared = u32::from(shape.llcs_per_socket).checked_sub(own);
+    let right = match (shared, sharing) {
+        (Some(shared), 0) => shared == 0,
+        (Some(shared), sharing) => shared > 0 && sharing.is_multiple_of(shared),
+        (None, _) => false,
+    };
+    ensure(right, "topology.llcs_per_socket", || {
+        format!(
+            "is {}; the kinds have {own} caches of their own, and the other {sharing} cores must share the rest evenly",
+            shape.llcs_per_socket
+        )
+    })?;
+    ensure(own == 0 || shape.numa_per_socket == 1, "topology.numa_per_socket", || {
+        "must be 1 where kinds have caches of their own".into()
+    })
+}
+
+/// Frequencies of kinds and of single cores.
+fn maxima(spec: &FrequencySpec, shape: &Shape) -> Check {
+    let range = spec.min_khz..=spec.max_khz();
+    for (i, kind) in shape.kinds.iter().enumerate() {
+        for (key, khz) in [("min_khz", kind.min_khz), ("max_khz", kind.max_khz)] {
+            ensure(range.contains(&khz), format!("topology.kind[{i}].{key}"), || {
+                format!("is {khz} kHz; the machine has {} to {} kHz", range.start(), range.end())
+            })?;
+        }
+    }
+    let key = "frequency.core_max_khz";
+    let all = &spec.core_max_khz;
+    ensure(all.is_empty() || all.len() == usize::from(shape.cores_per_socket), key, || {
+        format!(
+            "has length {}; give one for each of the {} cores of a socket",
+            all.len(),
+            shape.cores_per_socket
+        )
+    })?;
+    for (i, &khz) in all.iter().enumerate() {
+        let lowest = shape.kinds.get(shape.kind_of(i as u16)).map_or(spec.min_khz, |kind| kind.min_khz);
+        ensure((lowest..=spec.max_khz()).contains(&khz), format!("{key}[{i}]"), || {
+            format!("is {khz} kHz; give {lowest} to {} kHz", spec.max_khz())
+        })?;
+    }
+    ensure(spec.control != Control::None || spec.hwp.is_none(), "frequency.hwp", || {
+        "is only for control = \"speedshift\" or powersave = \"hardware\"; remove it".into()
+    })
 }
 
 fn distances(matrix: &[Vec<u8>], nodes: usize) -> Check {
@@ -117,7 +233,8 @@ fn distances(matrix: &[Vec<u8>], nodes: usize) -> Check {
     Ok(())
 }
 
-fn frequency(spec: &FrequencySpec, cores: u16) -> Check {
+fn frequency(spec: &FrequencySpec, shape: &Shape) -> Check {
+    let cores = shape.kinds.iter().map(|kind| kind.cores).max().unwrap_or(shape.cores_per_socket);
     ensure(spec.min_khz >= MIN_KHZ, "frequency.min_khz", || {
         format!("is {} kHz; it must be at least {MIN_KHZ} kHz; check the unit", spec.min_khz)
     })?;
@@ -131,7 +248,7 @@ fn frequency(spec: &FrequencySpec, cores: u16) -> Check {
     let most = crate::frequency::MAX_PSTATES;
     // Checked before the P-states are built: a step of 1 kHz would give millions.
     let steps = (spec.max_khz() - spec.min_khz) / spec.step_khz;
-    ensure((steps as usize) < most && pstate_count(spec) <= most, "frequency.step_khz", || {
+    ensure((steps as usize) < most && pstate_count(spec, shape) <= most, "frequency.step_khz", || {
         format!("is {} kHz, which gives more than {most} P-states; use a larger step", spec.step_khz)
     })?;
     ensure((1..=MAX_WINDOW_US).contains(&spec.window_us), "frequency.window_us", || {
@@ -295,6 +412,40 @@ fn power(spec: &PowerSpec, cores: u16) -> Check {
                 high.mv, low.mv
             )
         })?;
+    }
+    Ok(())
+}
+
+fn power_limits(spec: &PowerSpec) -> Check {
+    ensure(spec.tdp_khz.is_none_or(|khz| (MIN_KHZ..=MAX_KHZ).contains(&khz)), "power.tdp_khz", || {
+        format!("is {} kHz; give {MIN_KHZ} to {MAX_KHZ} kHz", spec.tdp_khz.unwrap_or(0))
+    })?;
+    for (i, limit) in spec.limits.iter().enumerate() {
+        let at = |key: &str| format!("power.limit[{i}].{key}");
+        ensure(limit.watts > spec.uncore_w && limit.watts <= MAX_W, at("watts"), || {
+            format!(
+                "is {}; give more than uncore_w ({} W), at most {MAX_W} watts",
+                limit.watts, spec.uncore_w
+            )
+        })?;
+        ensure((1..=MAX_TAU_US).contains(&limit.tau_us), at("tau_us"), || {
+            format!("is {}; give 1 to {MAX_TAU_US} microseconds", limit.tau_us)
+        })?;
+    }
+    Ok(())
+}
+
+/// Idle states draw at most a busy core's power, and a deeper one not more than a shallower one.
+fn idle_power(states: &[IdleState], spec: &PowerSpec, cores: u16) -> Check {
+    let mut most = (spec.tdp_w - spec.uncore_w) / f64::from(cores);
+    for (i, state) in states.iter().enumerate() {
+        let watts = state.power_w.unwrap_or(spec.core_idle_w);
+        ensure((0.0..=most).contains(&watts), format!("idle[{i}].power_w"), || {
+            format!(
+                "is {watts}; give 0 to {most:.2} W: at most that of the shallower state or of a busy core"
+            )
+        })?;
+        most = watts;
     }
     Ok(())
 }

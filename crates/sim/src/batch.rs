@@ -73,7 +73,7 @@ pub struct Outcome {
     pub summary: Summary,
     /// From the start of the workload to its last exit, in seconds.
     pub time_s: f64,
-    /// Energy of the whole machine, in joules.
+    /// Energy of the whole machine, in joules. Not a number: the machine's power is unknown.
     pub energy_j: f64,
     /// Number of events of the trace.
     pub events: u64,
@@ -107,12 +107,12 @@ pub fn run(job: &Job, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
     let mut sinks = ((&mut hash, &mut metrics), sink);
     let raw = Engine::new(job, &params, &background, &mut sinks)?.run(before)?;
     header.duration = raw.duration_ns;
-    header.energy_uj = raw.energy_uj;
+    header.energy_uj = raw.energy_uj.unwrap_or(0);
     header.energy_by_time = raw.energy_by_time;
     Ok(Outcome {
         summary: metrics.finish(raw.duration_ns),
         time_s: raw.duration_ns as f64 / 1e9,
-        energy_j: raw.energy_uj as f64 / 1e6,
+        energy_j: raw.energy_uj.map_or(f64::NAN, |uj| uj as f64 / 1e6),
         events: raw.events,
         wall_s: begin.elapsed().as_secs_f64(),
         trace_hash: hash.hex(),
@@ -148,6 +148,11 @@ fn background_of(job: &Job) -> Vec<Thread> {
     if job.world.daemons { background(job.machine.frequency.nominal_khz, job.seed) } else { Vec::new() }
 }
 
+/// The governor's name, or `no governor` on a machine whose kernel has none.
+pub fn governor_name(machine: &Machine, governor: Governor) -> &'static str {
+    if machine.has_governor() { governor.name() } else { "no governor" }
+}
+
 /// The trace header of a run, without what is only known at its end (duration and energy).
 pub fn header(job: &Job) -> Header {
     let topology = &job.machine.topology;
@@ -163,7 +168,7 @@ pub fn header(job: &Job) -> Header {
             policy: policy.name().to_owned(),
             params: job.params.shown(policy).collect(),
             workload: job.workload.name.clone(),
-            governor: job.governor.name().to_owned(),
+            governor: governor_name(job.machine, job.governor).to_owned(),
             seed: job.seed,
         },
         machine: job.machine.name.clone(),

@@ -16,7 +16,7 @@ pub mod saakm;
 mod thread;
 mod world;
 
-pub use batch::{Job, LIMIT, NOISE, Outcome, header, map_jobs, run, run_all};
+pub use batch::{Job, LIMIT, NOISE, Outcome, governor_name, header, map_jobs, run, run_all};
 pub use error::{BuildError, SimError};
 pub use native::Native;
 pub use overlay::{Overlay, OverlayError};

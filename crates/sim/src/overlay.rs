@@ -3,6 +3,7 @@
 //! The schedule stays as it is: on a faster core, a thread runs no shorter. So the frequencies show how warm the
 //! recorded scheduler kept its cores, without a model of that scheduler.
 
+use crate::batch::governor_name;
 use crate::engine::{ENERGY_INTERVAL, TICK_NS};
 use crate::kernel_load::KernelLoad;
 use hearth_machine::frequency::{Governor, Model};
@@ -96,8 +97,10 @@ impl<S: Sink> Overlay<S> {
 
     /// Takes a sample of the energy, if it is time and the machine does not change at this moment.
     fn sample_energy(&mut self) {
-        if self.energy.is_due(self.now) && self.model.next_change() > self.now {
-            let uj = self.model.energy_uj(self.now);
+        if self.energy.is_due(self.now)
+            && self.model.next_change() > self.now
+            && let Some(uj) = self.model.energy_uj(self.now)
+        {
             self.energy.take(self.now, uj);
         }
     }
@@ -107,7 +110,8 @@ impl<S: Sink> Overlay<S> {
         self.until(header.duration);
         let mut source = header.source.clone();
         if let Source::Recorded(recording) = &mut source {
-            let over = LaidOver { machine: machine.name.clone(), governor: governor.name().into() };
+            let over =
+                LaidOver { machine: machine.name.clone(), governor: governor_name(machine, governor).into() };
             recording.laid_over = Some(over);
             recording.energy = None;
         }
@@ -115,8 +119,8 @@ impl<S: Sink> Overlay<S> {
         Header {
             source,
             khz_range: (machine.frequency.min_khz, machine.frequency.max_khz()),
-            energy_uj,
-            energy_by_time: self.energy.finish(header.duration, energy_uj),
+            energy_uj: energy_uj.unwrap_or(0),
+            energy_by_time: energy_uj.map_or_else(Vec::new, |uj| self.energy.finish(header.duration, uj)),
             ..header.clone()
         }
     }
@@ -338,7 +342,13 @@ fn places(cores: &[CoreInfo], machine: &Machine) -> Result<Vec<u16>, OverlayErro
             }
         }
         let physical = socket as u16 * shape.cores_per_socket + physical as u16;
-        places.push(machine.topology.cores_of_physical(physical)[thread]);
+        // Kinds of core may differ in hyperthreads.
+        let threads = machine.topology.cores_of_physical(physical);
+        places.push(*threads.get(thread).ok_or_else(|| OverlayError::TooSmall {
+            what: "hyperthreads in a core",
+            machine: machine.name.clone(),
+            has: threads.len(),
+        })?);
     }
     Ok(places)
 }

@@ -5,7 +5,7 @@ use crate::{Error, Prediction, Provenance, Run, Selection, Setting, WorkloadFact
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Policy, ScopedAssignment, Settings, Spec, load, names};
 use hearth_report::page::TimelinePanel;
-use hearth_sim::{Job, NOISE, Native, Outcome, World};
+use hearth_sim::{Job, NOISE, Native, Outcome, World, governor_name};
 use hearth_trace::{Reader, Writer};
 use hearth_workload::Workload;
 use rayon::prelude::*;
@@ -113,12 +113,16 @@ impl Matrix {
         self.gaps.as_ref().filter(|gaps| gaps.machine == machine)
     }
 
-    /// The governors of a machine: one, whose name is not shown, where there is no frequency control.
+    /// Whether the machine has none, or it is not known.
+    fn no_governor(&self, machine: &Machine) -> bool {
+        !machine.has_governor() || self.gaps_of(&machine.name).is_some_and(|gaps| gaps.governor)
+    }
+
+    /// The governors under which a machine is simulated: one stands for all where the kernel has none.
     pub(crate) fn governors_of(&self, machine: &Machine) -> &[Governor] {
-        match self.gaps_of(&machine.name) {
-            Some(gaps) if gaps.governor => self.governors.get(..1).unwrap_or_default(),
-            _ => &self.governors,
-        }
+        let count =
+            if self.no_governor(machine) { self.governors.len().min(1) } else { self.governors.len() };
+        &self.governors[..count]
     }
 
     pub fn is_empty(&self) -> bool {
@@ -186,9 +190,8 @@ impl Matrix {
     }
 
     pub(crate) fn setting(&self, machine: &Machine, governor: Governor, variant: &Variant) -> Setting {
-        let none = self.gaps_of(&machine.name).is_some_and(|gaps| gaps.governor);
         let setting = setting(machine, governor, variant);
-        if none { Setting { governor: String::new(), ..setting } } else { setting }
+        if self.no_governor(machine) { Setting { governor: String::new(), ..setting } } else { setting }
     }
 
     /// All runs, ordered by machine, setting and seed.
@@ -214,7 +217,7 @@ impl Matrix {
 pub(crate) fn setting(machine: &Machine, governor: Governor, variant: &Variant) -> Setting {
     Setting {
         machine: machine.name.clone(),
-        governor: governor.to_string(),
+        governor: governor_name(machine, governor).to_owned(),
         policy: variant.name.clone(),
         params: variant.params.shown(variant.policy.policy()).collect(),
     }

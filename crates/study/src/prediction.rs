@@ -136,7 +136,11 @@ impl Setting {
 
 impl Run {
     pub fn new(setting: Setting, seed: u64, outcome: Outcome) -> Self {
-        let summary = Summary { energy_j: Some(outcome.energy_j), lost_events: Some(0), ..outcome.summary };
+        let summary = Summary {
+            energy_j: Some(outcome.energy_j).filter(|joules| joules.is_finite()),
+            lost_events: Some(0),
+            ..outcome.summary
+        };
         Run {
             setting,
             recording: 0,

@@ -291,9 +291,7 @@ pub(crate) fn percent(share: f64) -> String {
 fn conclusion(ci95: Option<[f64; 2]>) -> Conclusion {
     match ci95 {
         Some([_, high]) if high < 0.0 => Conclusion::Slower,
-        Some([low, high]) if high < NOTICEABLE && low > -NOTICEABLE || low >= 0.0 && high < NOTICEABLE => {
-            Conclusion::NoDifference
-        }
+        Some([low, high]) if low > -NOTICEABLE && high < NOTICEABLE => Conclusion::NoDifference,
         Some([low, _]) if low > 0.0 => Conclusion::Faster,
         _ => Conclusion::CannotTell,
     }

@@ -123,6 +123,7 @@ impl Show {
 
 fn show(machine: &Machine) -> String {
     let (topology, f) = (&machine.topology, &machine.frequency);
+    let kinds = kinds(machine);
     let ghz = |khz: u32| format!("{:.2}", f64::from(khz) / 1e6);
     let mut turbo = Plain::new(1);
     turbo.head(&["active cores of a socket", "GHz"]);
@@ -133,7 +134,7 @@ fn show(machine: &Machine) -> String {
         from = limit.cores + 1;
     }
     format!(
-        "{}: {}\n\n{}\n{} to {} GHz without turbo\n\n{}\n{}",
+        "{}: {}\n\n{}\n{kinds}{} to {} GHz without turbo\n\n{}\n{}",
         machine.name,
         machine.model,
         drawing(topology),
@@ -142,6 +143,33 @@ fn show(machine: &Machine) -> String {
         turbo.render(),
         control(machine),
     )
+}
+
+/// The kinds of cores, if there are several, and the cores that reach the highest speed, if not all do.
+fn kinds(machine: &Machine) -> String {
+    let topology = &machine.topology;
+    let mut text = String::new();
+    for kind in &topology.shape().kinds {
+        let cores: Vec<u32> = (topology.cores.iter())
+            .filter(|core| topology.kind(core.id) == Some(kind))
+            .map(|core| u32::from(core.id))
+            .collect();
+        let capacity = cores.iter().map(|&core| machine.capacity(core as u16)).max().unwrap_or(0);
+        text += &format!(
+            "kind {}: cores {}, {:.2} to {:.2} GHz, {}‰ of the work per cycle, capacity {capacity}\n",
+            kind.name,
+            show_list(&cores),
+            f64::from(kind.min_khz) / 1e6,
+            f64::from(kind.max_khz) / 1e6,
+            kind.work_permille,
+        );
+    }
+    let preferred: Vec<u32> =
+        topology.cores.iter().filter(|core| machine.rank(core.id) == 0).map(|core| core.id.into()).collect();
+    if preferred.len() < topology.core_count() {
+        text += &format!("preferred cores: {}\n", show_list(&preferred));
+    }
+    if text.is_empty() { text } else { text + "\n" }
 }
 
 /// How requests, the hardware's choice and idle states decide the frequency, a line each.
@@ -153,7 +181,8 @@ fn control(machine: &Machine) -> String {
         (Control::SpeedShift, _) => {
             "Speed Shift: the hardware chooses, at least the requested frequency".into()
         }
-        (Control::PerCore, true) => "the hardware runs the requested frequency, and boosts".into(),
+        (Control::PerCore, true) => "each core runs the requested frequency".into(),
+        (Control::None, _) => "no governor: the kernel requests no frequency".into(),
         (Control::PerCore, false) => {
             let ghz: Vec<String> =
                 f.requests_khz.iter().map(|&khz| format!("{:.1}", f64::from(khz) / 1e6)).collect();
@@ -167,7 +196,15 @@ fn control(machine: &Machine) -> String {
     }
     let counted: Vec<&str> = machine.idle.iter().filter(|s| s.counts).map(|s| s.name.as_str()).collect();
     let idle = if counted.is_empty() { String::new() } else { format!(" or in {}", counted.join(", ")) };
-    text + &format!("active cores: busy{idle}, and {} ms after\n", ms(f.turbo.release_us))
+    text += &format!("active cores: busy{idle}, and {} ms after\n", ms(f.turbo.release_us));
+    let limits = machine.power.iter().flat_map(|power| &power.limits);
+    limits.for_each(|limit| {
+        text += &format!("at most {} W, averaged over {} ms\n", limit.watts, ms(limit.tau_us))
+    });
+    if machine.power.is_none() {
+        text += "power unknown: no energy is printed\n";
+    }
+    text
 }
 
 /// Sockets, NUMA nodes and last-level caches with their cores; hyperthreads of a core are joined by `+`.

@@ -42,7 +42,8 @@ struct Report {
     /// Mean frequency while traced threads ran.
     busy_ghz_mean: Option<f64>,
     frequency_residency: Vec<Residency>,
-    energy_j: f64,
+    /// `None`: the machine's power is unknown.
+    energy_j: Option<f64>,
 }
 
 impl Args {
@@ -72,7 +73,7 @@ impl Args {
             source: header.source.to_string(),
             busy_ghz_mean: summary.busy_ghz_mean,
             frequency_residency: summary.frequency_residency,
-            energy_j: header.energy_uj as f64 / 1e6,
+            energy_j: (header.energy_uj > 0).then_some(header.energy_uj as f64 / 1e6),
         };
         let document = Document { schema: "hearth.overlay/1", content };
         output::print(self.json, &document, || text(&document.content))
@@ -95,5 +96,6 @@ fn check(source: &Source) -> Result<(), &'static str> {
 
 fn text(report: &Report) -> String {
     let ghz = report.busy_ghz_mean.map_or("no thread ran".into(), |ghz| format!("{ghz:.2} GHz while busy"));
-    format!("{}: {}: {ghz}, {:.1} J\n", report.trace, report.source, report.energy_j)
+    let energy = report.energy_j.map_or_else(String::new, |joules| format!(", {joules:.1} J"));
+    format!("{}: {}: {ghz}{energy}\n", report.trace, report.source)
 }

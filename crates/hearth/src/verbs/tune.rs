@@ -162,6 +162,13 @@ impl Args {
             ))
             .help("`hearth features list` shows what is proved"));
         }
+        if matches!(self.goal, GoalArg::Energy) && machine.power.is_none() {
+            return Err(Failure::new(format!(
+                "the power of {} is unknown, so its energy cannot be reduced",
+                machine.name
+            ))
+            .help("choose --goal time or --goal latency, or a machine file with [power]"));
+        }
         let (workload, notes) = self.workload()?;
         for note in notes {
             eprintln!("note: {note}");

@@ -38,6 +38,10 @@ pub struct Frequencies {
     pub step_khz: SourcedValue<u32>,
     pub control: SourcedValue<Control>,
     pub powersave: SourcedValue<Powersave>,
+    /// ACPI P-states, if the kernel can request only these.
+    pub requests: Option<SourcedValue<Vec<u32>>>,
+    /// Highest frequency of each physical core of a socket, if they differ within a kind.
+    pub core_max_khz: SourcedValue<Vec<u32>>,
     pub limits: SourcedValue<Vec<TurboLimit>>,
     pub notes: Vec<String>,
 }
@@ -49,13 +53,21 @@ pub fn read(sources: &Sources<'_>, shape: &Regular, measured: &Measured) -> Freq
     if min_khz.value > nominal_khz.value {
         min_khz = SourcedValue::new(nominal_khz.value, "no lower frequency than the nominal one is known");
     }
-    let limits = sources.limits(shape.cores_per_socket, nominal_khz.value, measured, &mut notes);
+    let control = sources.control();
+    if control.value == Control::None {
+        min_khz = SourcedValue::new(nominal_khz.value, "no cpufreq: the kernel requests no lower frequency");
+    }
+    let counted = shape.kinds.iter().map(|kind| kind.cores).max().unwrap_or(shape.cores_per_socket);
+    let limits = sources.limits(counted, nominal_khz.value, measured, &mut notes);
+    let highest = limits.value.first().map_or(nominal_khz.value, |limit| limit.khz);
     Frequencies {
         step_khz: match sources.processor.vendor {
             Vendor::Intel => SourcedValue::new(STEP_KHZ, "One multiplier step of the 100 MHz clock."),
             _ => SourcedValue::new(STEP_KHZ, "assumption: 100 MHz, as all known machines."),
         },
-        control: sources.control(),
+        requests: sources.requests(min_khz.value, nominal_khz.value),
+        core_max_khz: sources.core_maxima(shape, min_khz.value, highest),
+        control,
         powersave: sources.powersave(),
         min_khz,
         nominal_khz,
@@ -167,6 +179,21 @@ impl Sources<'_> {
 
     fn control(&self) -> SourcedValue<Control> {
         let control = control(self.processor);
+        match self.driver().as_deref() {
+            None => {
+                return SourcedValue::new(Control::None, "no cpufreq driver: the kernel requests nothing");
+            }
+            Some(driver @ ("amd-pstate-epp" | "amd_pstate_epp")) => {
+                let source = format!("the cpufreq driver is {driver}: the hardware chooses");
+                return SourcedValue::new(Control::SpeedShift, source);
+            }
+            Some(driver @ ("amd-pstate" | "amd_pstate" | "cppc_cpufreq")) => {
+                let source =
+                    format!("the cpufreq driver is {driver}: the hardware runs any requested frequency");
+                return SourcedValue::new(Control::PerCore, source);
+            }
+            Some(_) => {}
+        }
         let source = match self.processor.vendor {
             Vendor::Intel if control == Control::SpeedShift => "/proc/cpuinfo: flag hwp",
             Vendor::Intel => "/proc/cpuinfo: an Intel processor without the flag hwp",
@@ -176,9 +203,67 @@ impl Sources<'_> {
         SourcedValue::new(control, source)
     }
 
+    fn driver(&self) -> Option<String> {
+        self.files.cpu(self.cpus.first().copied().unwrap_or(0), "cpufreq/scaling_driver")
+    }
+
+    /// The P-states of acpi-cpufreq on processors that boost above them.
+    fn requests(&self, min: u32, nominal: u32) -> Option<SourcedValue<Vec<u32>>> {
+        self.driver().filter(|driver| driver == "acpi-cpufreq" && self.processor.vendor == Vendor::Amd)?;
+        let list: Option<String> =
+            self.files.cpu(*self.cpus.first()?, "cpufreq/scaling_available_frequencies");
+        let listed = list.iter().flat_map(|list| list.split_whitespace()).filter_map(|khz| khz.parse().ok());
+        let mut khz: Vec<u32> = listed.filter(|khz| (min..=nominal).contains(khz)).collect();
+        let source = match khz.is_empty() {
+            true => "assumption: the lowest and the nominal; the kernel lists none.",
+            false => "sysfs, cpufreq/scaling_available_frequencies",
+        };
+        khz.extend([min, nominal]);
+        khz.sort_unstable();
+        khz.dedup();
+        Some(SourcedValue::new(khz, source))
+    }
+
+    /// Highest frequencies of preferred cores. Sockets are taken to be alike.
+    fn core_maxima(&self, shape: &Regular, min: u32, highest: u32) -> SourcedValue<Vec<u32>> {
+        let file = "sysfs, cpufreq/cpuinfo_max_freq of each core of the first socket";
+        let first_threads = self.first_threads(shape);
+        let read = |&cpu: &u32| self.files.cpu::<u32>(cpu, "cpufreq/cpuinfo_max_freq");
+        let khz: Option<Vec<u32>> = first_threads.iter().map(read).collect();
+        let khz = khz.filter(|khz| khz.len() == usize::from(shape.cores_per_socket)).unwrap_or_default();
+        let of_kind = |core: usize| {
+            let mut end = 0;
+            let kind = shape.kinds.iter().find(|kind| {
+                end += usize::from(kind.cores);
+                core < end
+            });
+            kind.map_or((min, highest), |kind| (kind.min_khz, kind.max_khz.min(highest)))
+        };
+        let khz: Vec<u32> =
+            khz.iter().enumerate().map(|(i, khz)| (*khz).clamp(of_kind(i).0, of_kind(i).1)).collect();
+        let differ = khz.iter().enumerate().any(|(i, &khz)| khz != of_kind(i).1);
+        // One value for all cores says nothing about single ones.
+        let uniform = shape.kinds.is_empty() && khz.windows(2).all(|pair| pair[0] == pair[1]);
+        SourcedValue::new(if differ && !uniform { khz } else { Vec::new() }, file)
+    }
+
+    /// The first thread of each physical core of the first socket, in the file's order.
+    fn first_threads(&self, shape: &Regular) -> Vec<u32> {
+        let mut seen = std::collections::BTreeSet::new();
+        let first = |&&cpu: &&u32| {
+            let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+            seen.insert(self.files.cores(&path).and_then(|all| all.first().copied()).unwrap_or(cpu))
+        };
+        let stride = match shape.numbering {
+            hearth_machine::Numbering::Interleaved => usize::from(shape.sockets),
+            _ => 1,
+        };
+        let all: Vec<u32> = self.cpus.iter().filter(first).copied().collect();
+        all.into_iter().step_by(stride).take(usize::from(shape.cores_per_socket)).collect()
+    }
+
     fn powersave(&self) -> SourcedValue<Powersave> {
-        let cpu = self.cpus.first().copied().unwrap_or(0);
-        let driver: Option<String> = self.files.cpu(cpu, "cpufreq/scaling_driver");
+        let driver = self.driver();
         match driver.as_deref() {
             Some("intel_pstate") if control(self.processor) == Control::SpeedStep => {
                 SourcedValue::new(Powersave::Sampler, "the cpufreq driver is intel_pstate without HWP")
@@ -188,10 +273,7 @@ impl Sources<'_> {
                 format!("the cpufreq driver is {driver}: the hardware decides"),
             ),
             Some(driver) => SourcedValue::new(Powersave::Lowest, format!("the cpufreq driver is {driver}")),
-            None => SourcedValue::new(
-                self.nearest.frequency.powersave,
-                format!("assumption: as {}; there is no cpufreq here", self.nearest.name),
-            ),
+            None => SourcedValue::new(Powersave::Lowest, "not used: there is no cpufreq here"),
         }
     }
 

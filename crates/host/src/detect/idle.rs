@@ -44,6 +44,7 @@ fn one(files: &Files, cpu: u32, state: u32) -> Option<Option<IdleState>> {
     Some(Some(IdleState {
         counts: COUNTED.contains(&name.as_str()),
         name,
+        power_w: None,
         exit_latency_us: latency,
         // A sleep shorter than the wake-up latency never saves energy, even if the firmware reports it.
         target_residency_us: residency.unwrap_or(0).max(latency).max(1),

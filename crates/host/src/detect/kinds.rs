@@ -20,6 +20,13 @@ pub struct Kind {
     khz: Option<(u64, u64)>,
 }
 
+impl Kind {
+    /// The highest capacity of its cores, if the kernel reports it.
+    pub fn highest_capacity(&self) -> Option<u64> {
+        self.capacity.map(|(_, highest)| highest)
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cores {}", show_list(&self.cores))?;

@@ -80,8 +80,7 @@ pub fn detect(
 ) -> Result<Detected, Error> {
     let processor = Processor::read(files);
     let mut layout = topology::Layout::read(files, options.cores.as_deref())?;
-    layout.require_one_kind(files)?;
-    let shape = layout.regular()?;
+    let shape = layout.shape(files)?;
     let nearest = nearest::nearest(&processor, &shape);
     let cpus = layout.cpus();
     let sources =
@@ -105,6 +104,7 @@ pub fn detect(
         frequency: &frequency,
         idle: &idle::read(files, cpus.first().copied().unwrap_or(0), &nearest),
         tdp: tdp(files),
+        counts_energy: files.text("sys/class/powercap/intel-rapl:0/name").is_some() || tdp(files).is_some(),
         nearest: &nearest,
         measured,
         rate_limit: rate_limit(files),

@@ -26,6 +26,8 @@ pub fn nearest(processor: &Processor, shape: &Regular) -> Machine {
     };
     let mut machines: Vec<Machine> =
         Machine::names().filter_map(|name| Machine::builtin(name).ok()).collect();
+    // Its numbers are scaled: it must have power, and one kind of core.
+    machines.retain(|machine| machine.power.is_some() && machine.topology.shape().kinds.is_empty());
     machines.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
     // Built-in machines load, which their own tests say.
     machines.into_iter().next().unwrap_or_else(|| unreachable!("there are built-in machines"))

@@ -2,7 +2,7 @@
 
 use super::kinds;
 use crate::error::Error;
-use crate::sysfs::{Files, show_list};
+use crate::sysfs::{Files, cpu_list, show_list};
 use hearth_base::constants::MAX_CORES;
 use hearth_machine::Numbering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,6 +46,10 @@ pub struct Regular {
     pub numa_distances: Vec<Vec<u8>>,
     /// Whether distances are assumed because the kernel reports none.
     pub assumed_distances: bool,
+    /// Kinds of cores; empty if there is one.
+    pub kinds: Vec<hearth_machine::Kind>,
+    /// Source of their work per cycle.
+    pub work_source: String,
     pub notes: Vec<String>,
 }
 
@@ -105,19 +109,105 @@ impl Layout {
         here.filter(|place| seen.insert(place.physical)).map(|place| place.cpu).collect()
     }
 
-    /// Fails if the machine has cores of different kinds.
-    pub fn require_one_kind(&mut self, files: &Files) -> Result<(), Error> {
-        let kinds = kinds::read(files, &self.cpus(), &mut self.notes);
+    /// Derives the topology of a machine with one or several kinds of cores. Fails if it is irregular.
+    pub fn shape(&mut self, files: &Files) -> Result<Regular, Error> {
+        let mut kinds = kinds::read(files, &self.cpus(), &mut self.notes);
         if kinds.len() < 2 {
-            return Ok(());
+            return self.regular();
         }
         let list: Vec<String> = kinds.iter().map(ToString::to_string).collect();
-        Err(Error::Irregular(format!(
-            "this machine has {} kinds of cores: {}; a machine file has one kind: describe it with `--cores {}`, say",
-            kinds.len(),
-            list.join("; "),
-            show_list(&kinds[0].cores)
-        )))
+        let largest = show_list(&kinds[0].cores);
+        kinds.sort_by_key(|kind| kind.cores.first().copied());
+        self.hybrid(files, &kinds).map_err(|why| {
+            Error::Irregular(format!(
+                "this machine has {} kinds of cores: {}; a machine file cannot express it, because {why}: describe a \
+                 part with `--cores {largest}`, say",
+                kinds.len(),
+                list.join("; "),
+            ))
+        })
+    }
+
+    /// The topology of one socket with several kinds of cores, or why a machine file cannot express it.
+    fn hybrid(&self, files: &Files, kinds: &[kinds::Kind]) -> Result<Regular, String> {
+        let count = |of: fn(&Place) -> (i64, i64)| self.places.iter().map(of).collect::<BTreeSet<_>>().len();
+        if count(|p| (p.socket, 0)) > 1 || count(|p| (p.numa.0, p.numa.1.into())) > 1 {
+            return Err("it has several sockets or NUMA nodes".into());
+        }
+        let of_kind = |kind: &kinds::Kind| -> Vec<Place> {
+            self.places.iter().filter(|place| kind.cores.contains(&place.cpu)).copied().collect()
+        };
+        let caches = |places: &[Place]| places.iter().map(|p| p.llc).collect::<BTreeSet<_>>();
+        let mut found = Vec::new();
+        for (i, kind) in kinds.iter().enumerate() {
+            let places = of_kind(kind);
+            let cores = places.iter().map(|p| p.physical).collect::<BTreeSet<_>>().len();
+            if !places.len().is_multiple_of(cores) {
+                return Err(format!("cores {} differ in hyperthreads", show_list(&kind.cores)));
+            }
+            let own = caches(&places);
+            let shares = kinds
+                .iter()
+                .enumerate()
+                .any(|(j, other)| j != i && !own.is_disjoint(&caches(&of_kind(other))));
+            // A list with blanks between its numbers.
+            let first = files
+                .text(&format!(
+                    "sys/devices/system/cpu/cpu{}/cpufreq/related_cpus",
+                    kind.cores.first().copied().unwrap_or(0)
+                ))
+                .map(|list| cpu_list(&list.replace(' ', ",")));
+            let clock: BTreeSet<u32> = places
+                .iter()
+                .filter(|p| first.as_ref().is_some_and(|cpus| cpus.contains(&p.cpu)))
+                .map(|p| p.physical)
+                .collect();
+            let (Some(min_khz), Some(max_khz)) = (
+                files.cpufreq(&kind.cores, "cpuinfo_min_freq").reduce(u32::min),
+                files.cpufreq(&kind.cores, "cpuinfo_max_freq").reduce(u32::max),
+            ) else {
+                return Err("the kernel does not report their frequencies".into());
+            };
+            found.push(hearth_machine::Kind {
+                name: char::from(b'a' + i as u8).to_string(),
+                cores: cores as u16,
+                threads_per_core: (places.len() / cores) as u16,
+                cores_per_clock: if cores.is_multiple_of(clock.len().max(1)) {
+                    clock.len().max(1) as u16
+                } else {
+                    1
+                },
+                llcs: if shares { 0 } else { own.len() as u16 },
+                min_khz,
+                max_khz,
+                work_permille: 1000,
+                power_permille: 1000,
+            });
+        }
+        let work_source = work(&mut found, kinds);
+        let mut shape = Regular {
+            sockets: 1,
+            numa_per_socket: 1,
+            llcs_per_socket: caches(&self.places).len() as u16,
+            cores_per_socket: found.iter().map(|kind| kind.cores).sum(),
+            threads_per_core: found[0].threads_per_core,
+            numbering: Numbering::Adjacent,
+            numa_distances: vec![vec![LOCAL]],
+            assumed_distances: false,
+            kinds: found,
+            work_source,
+            notes: Vec::new(),
+        };
+        let in_order = kinds.iter().flat_map(|kind| &kind.cores).is_sorted()
+            && self.places.windows(2).all(|pair| pair[0].physical <= pair[1].physical);
+        if !in_order {
+            shape.notes.push(
+                "the kernel numbers this machine's cores in a way that a machine file cannot say: the numbers of \
+                 domains are right, but core n here is not the kernel's core n"
+                    .into(),
+            );
+        }
+        Ok(shape)
     }
 
     /// Derives the topology. Fails if the sockets, nodes, caches or cores differ among themselves.
@@ -137,6 +227,8 @@ impl Layout {
             numbering: Numbering::Blocked,
             numa_distances: Vec::new(),
             assumed_distances: false,
+            kinds: Vec::new(),
+            work_source: String::new(),
             notes: Vec::new(),
         };
         self.number(&mut shape);
@@ -324,4 +416,22 @@ fn distances(files: &Files) -> BTreeMap<(u16, u16), u8> {
         distances.extend(row.filter_map(|(other, distance)| Some(((index, other), distance.parse().ok()?))));
     }
     distances
+}
+
+/// Sets the kinds' work per cycle from their capacity, if the kernel reports it. Returns its source.
+fn work(found: &mut [hearth_machine::Kind], kinds: &[kinds::Kind]) -> String {
+    let per_cycle = |(kind, of): (&hearth_machine::Kind, &kinds::Kind)| {
+        Some(of.highest_capacity()? as f64 / f64::from(kind.max_khz))
+    };
+    let all: Option<Vec<f64>> = found.iter().zip(kinds).map(per_cycle).collect();
+    let Some(all) = all else {
+        return "assumption: as the other kinds; the kernel reports no capacity.".into();
+    };
+    let most = all.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    for (kind, work) in found.iter_mut().zip(all) {
+        let part = (work / most).clamp(0.001, 1.0);
+        kind.work_permille = (part * 1000.0).round() as u32;
+        kind.power_permille = ((part.powi(3) * 1000.0).round() as u32).max(1);
+    }
+    "sysfs: cpu_capacity over the highest frequency.".into()
 }

@@ -16,6 +16,8 @@ pub struct Parts<'a> {
     pub idle: &'a SourcedValue<Vec<IdleState>>,
     /// In watts.
     pub tdp: Option<f64>,
+    /// Whether the machine has energy counters.
+    pub counts_energy: bool,
     pub nearest: &'a Machine,
     pub measured: &'a Measured,
     pub rate_limit: Option<u32>,
@@ -120,6 +122,21 @@ fn topology(out: &mut Out, parts: &Parts<'_>) {
         0 | 1 => out.key("numa_distances", format!("[{}]", rows.join(""))),
         _ => out.key("numa_distances", format!("[\n  {},\n]", rows.join(",\n  "))),
     }
+    for kind in &shape.kinds {
+        out.line("\n[[topology.kind]]");
+        out.comment(
+            "sysfs: cpu_capacity, cpufreq/cpuinfo_min_freq and cpuinfo_max_freq, cpufreq/related_cpus.",
+        );
+        out.key("name", text(&kind.name));
+        out.key("cores", kind.cores);
+        out.key("threads_per_core", kind.threads_per_core);
+        out.key("cores_per_clock", kind.cores_per_clock);
+        out.key("llcs", kind.llcs);
+        out.key("min_khz", digits(kind.min_khz));
+        out.key("max_khz", digits(kind.max_khz));
+        out.known("work_permille", kind.work_permille, &shape.work_source);
+        out.known("power_permille", kind.power_permille, "assumption: the cube of its work per cycle.");
+    }
 }
 
 fn frequency(out: &mut Out, parts: &Parts<'_>) {
@@ -133,6 +150,7 @@ fn frequency(out: &mut Out, parts: &Parts<'_>) {
         Control::SpeedStep => "speedstep",
         Control::SpeedShift => "speedshift",
         Control::PerCore => "percore",
+        Control::None => "none",
     };
     out.known("control", text(control), &f.control.source);
     let powersave = match f.powersave.value {
@@ -141,6 +159,14 @@ fn frequency(out: &mut Out, parts: &Parts<'_>) {
         Powersave::Lowest => "lowest",
     };
     out.known("powersave", text(powersave), &f.powersave.source);
+    if let Some(requests) = &f.requests {
+        let khz: Vec<String> = requests.value.iter().map(|&khz| digits(khz)).collect();
+        out.known("requests_khz", format!("[{}]", khz.join(", ")), &requests.source);
+    }
+    if !f.core_max_khz.value.is_empty() {
+        let khz: Vec<String> = f.core_max_khz.value.iter().map(|&khz| digits(khz)).collect();
+        out.known("core_max_khz", format!("[{}]", khz.join(", ")), &f.core_max_khz.source);
+    }
     transitions(out, parts);
     out.known("window_us", digits(parts.nearest.frequency.window_us), &assumed(parts));
     out.section("frequency.turbo");
@@ -235,7 +261,10 @@ fn measured_phase(parts: &Parts<'_>, up: bool) -> Result<(Times, String), Option
 }
 
 fn power(out: &mut Out, parts: &Parts<'_>) {
-    let theirs = &parts.nearest.power;
+    let Some(theirs) = parts.nearest.power.as_ref().filter(|_| parts.counts_energy) else {
+        return out
+            .comment("No section [power]: this machine has no energy counters, so its power is unknown.");
+    };
     let old = parts.nearest.topology.shape();
     let size = f64::from(parts.shape.cores_per_socket) / f64::from(old.cores_per_socket.max(1));
     let tdp = parts.tdp.unwrap_or(theirs.tdp_w * size);
@@ -274,7 +303,7 @@ fn float(value: f64) -> String {
 
 /// Assigns the nearest machine's first, middle and last voltages to our lowest, nominal and highest frequency.
 fn voltage(parts: &Parts<'_>) -> Vec<VoltagePoint> {
-    let theirs = &parts.nearest.power.voltage;
+    let theirs = parts.nearest.power.as_ref().map_or(&[][..], |power| &power.voltage);
     let f = parts.frequency;
     let highest = f.limits.value.first().map_or(f.nominal_khz.value, |limit| limit.khz);
     let ours = [f.min_khz.value, f.nominal_khz.value, highest];

@@ -36,10 +36,14 @@ fn the_e7_is_the_built_in_one() {
     // The kernel reports the latency of C6 for a package that sleeps; the built-in file has that of the core.
     let reported = |state: &IdleState| match state.name.as_str() {
         "C6" => IdleState { exit_latency_us: 133, ..state.clone() },
-        _ => state.clone(),
+        // Nor does it report their power.
+        _ => IdleState { power_w: None, ..state.clone() },
     };
     assert_eq!(found.idle, known.idle.iter().map(reported).collect::<Vec<_>>());
-    assert_eq!((found.name.as_str(), found.power.tdp_w), ("intel-xeon-e7-8870-v4", 140.0));
+    assert_eq!(
+        (found.name.as_str(), found.power.as_ref().expect("known").tdp_w),
+        ("intel-xeon-e7-8870-v4", 140.0)
+    );
     assert_eq!(detected.notes, Vec::<String>::new());
     for source in
         ["# MSR_TURBO_RATIO_LIMIT\n", "# sysfs, cpufreq/cpuinfo_min_freq\n", "# MSR_PLATFORM_INFO\n"]
@@ -119,10 +123,16 @@ fn what_was_measured_is_taken() {
 }
 
 #[test]
-fn big_and_little_cores_are_refused_together_and_taken_apart() {
+fn big_and_little_cores_are_two_kinds_and_can_be_taken_apart() {
     let tree = crate::common::big_little();
-    let said = refused(run(&tree, nothing));
-    assert!(said.contains("2 kinds of cores") && said.contains("--cores 4-7"), "{said}");
+    let both = machine(&run(&tree, nothing).unwrap());
+    let kinds: Vec<_> = (both.topology.shape().kinds.iter())
+        .map(|k| (k.cores, k.llcs, k.min_khz, k.max_khz, k.work_permille))
+        .collect();
+    // 485 / 1.8 GHz over 1024 / 2.4 GHz.
+    assert_eq!(kinds, [(4, 1, 400_000, 1_800_000, 632), (4, 1, 600_000, 2_400_000, 1000)]);
+    assert_eq!((both.capacity(4), both.capacity(0)), (1024, 485));
+    assert_eq!((both.topology.llc_count(), both.power.is_none()), (2, true));
     let options = Options { cores: Some(vec![4, 5, 6, 7]), name: Some("large".into()) };
     let detected = detect(&tree.files(), &nothing, &options, &Measured::default()).unwrap();
     let found = machine(&detected);
@@ -359,3 +369,101 @@ const PATHS: [&str; 27] = [
     "sys/class/powercap/intel-rapl:0/constraint_0_max_power_uw",
     "proc/cpuinfo",
 ];
+
+/// Two P-cores with hyperthreads, one of them preferred, and a cluster of four E-cores; one L3.
+fn hybrid() -> Tree {
+    let tree = Tree::new();
+    tree.online("0-7");
+    let all: Vec<u32> = (0..8).collect();
+    for cpu in 0..8 {
+        let e = cpu >= 4;
+        let siblings = if e { vec![cpu] } else { vec![cpu / 2 * 2, cpu / 2 * 2 + 1] };
+        tree.core(&Core { cpu, package: 0, siblings: &siblings, llc: &all });
+        tree.cpu(cpu, "topology/thread_siblings_list", hearth_host::sysfs::show_list(&siblings));
+        tree.cpu(cpu, "cpufreq/scaling_driver", "intel_pstate");
+        tree.cpu(cpu, "cpufreq/cpuinfo_min_freq", 800_000);
+        tree.cpu(
+            cpu,
+            "cpufreq/cpuinfo_max_freq",
+            [5_500_000, 5_700_000, 4_300_000, 4_300_000][cpu as usize / 2],
+        );
+        tree.cpu(cpu, "cpufreq/base_frequency", if e { 2_200_000 } else { 3_000_000 });
+        tree.cpu(cpu, "cpufreq/related_cpus", if e { "4 5 6 7".into() } else { cpu.to_string() });
+        tree.cpu(cpu, "cpu_capacity", if e { 460 } else { 1024 });
+    }
+    tree.write("sys/class/powercap/intel-rapl:0/name", "package-0\n");
+    tree.write(
+        "proc/cpuinfo",
+        "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 183\nmodel name : A hybrid\nflags : hwp\n",
+    );
+    tree
+}
+
+#[test]
+fn a_hybrid_processor_has_two_kinds() {
+    let detected = run(&hybrid(), nothing).unwrap();
+    let found = machine(&detected);
+    let t = &found.topology;
+    let kinds: Vec<_> = (t.shape().kinds.iter())
+        .map(|k| (k.cores, k.threads_per_core, k.cores_per_clock, k.llcs, k.max_khz, k.work_permille))
+        .collect();
+    assert_eq!(kinds, [(2, 2, 1, 0, 5_700_000, 1000), (4, 1, 4, 0, 4_300_000, 595)]);
+    assert_eq!((t.siblings(3), t.siblings(4), t.llc_count()), (&[2, 3][..], &[4][..], 1));
+    assert_eq!(found.frequency.core_max_khz[..3], [5_500_000, 5_700_000, 4_300_000]);
+    assert_eq!((found.rank(2), found.rank(0), found.rank(4)), (0, 1, 2));
+    assert_eq!((found.frequency.control, found.power.is_some()), (Control::SpeedShift, true));
+    assert_eq!(detected.notes, Vec::<String>::new());
+}
+
+#[test]
+fn a_hybrid_that_no_file_can_say_is_refused() {
+    let tree = hybrid();
+    tree.cpu(7, "topology/physical_package_id", 1);
+    let said = refused(run(&tree, nothing));
+    assert!(said.contains("several sockets") && said.contains("--cores 0-3"), "{said}");
+}
+
+/// One socket of twelve caches of eight cores with two hyperthreads.
+fn twelve_caches(driver: &str) -> Tree {
+    let tree = Tree::new();
+    tree.online("0-191");
+    for cpu in 0..192 {
+        let core = cpu % 96;
+        let ccx: Vec<u32> = (0..192).filter(|other| other % 96 / 8 == core / 8).collect();
+        tree.core(&Core { cpu, package: 0, siblings: &[core, core + 96], llc: &ccx });
+        tree.cpu(cpu, "cpufreq/scaling_driver", driver);
+        tree.cpu(cpu, "cpufreq/cpuinfo_min_freq", 1_500_000);
+        tree.cpu(cpu, "cpufreq/cpuinfo_max_freq", 3_700_000);
+        tree.cpu(cpu, "acpi_cppc/nominal_freq", 2400);
+        tree.cpu(cpu, "cpufreq/scaling_available_frequencies", "2400000 1900000 1500000");
+    }
+    tree.node(0, &(0..192).collect::<Vec<_>>(), "10");
+    tree.write(
+        "proc/cpuinfo",
+        "vendor_id : AuthenticAMD\ncpu family : 25\nmodel : 17\nmodel name : AMD EPYC 9654\n",
+    );
+    tree
+}
+
+#[test]
+fn twelve_caches_and_the_drivers_of_their_cores() {
+    for (driver, control, powersave, requests) in [
+        ("acpi-cpufreq", Control::PerCore, Powersave::Lowest, &[1_500_000, 1_900_000, 2_400_000][..]),
+        ("amd-pstate-epp", Control::SpeedShift, Powersave::Hardware, &[]),
+        ("amd-pstate", Control::PerCore, Powersave::Lowest, &[]),
+        ("cppc_cpufreq", Control::PerCore, Powersave::Lowest, &[]),
+    ] {
+        let found = machine(&run(&twelve_caches(driver), nothing).unwrap());
+        assert_eq!((found.topology.llc_count(), found.topology.same_llc(0).len()), (12, 16));
+        let f = &found.frequency;
+        assert_eq!((f.control, f.powersave, &f.requests_khz[..]), (control, powersave, requests), "{driver}");
+        assert!(f.core_max_khz.is_empty() && found.power.is_none());
+    }
+}
+
+#[test]
+fn without_cpufreq_there_is_no_governor() {
+    let found = machine(&run(&crate::common::virtual_machine(), nothing).unwrap());
+    assert!(!found.has_governor() && found.power.is_none());
+    assert_eq!((found.frequency.min_khz, found.frequency.max_khz()), (2_450_000, 2_450_000));
+}

@@ -9,19 +9,21 @@ use crate::pelt::FULL;
 /// Scales of all hardware threads.
 #[derive(Debug, Clone)]
 pub(super) struct Invariance {
-    /// Frequency that has the scale [`FULL`].
-    reference_khz: u64,
+    /// Frequency of each thread that has the scale [`FULL`].
+    reference_khz: Vec<u32>,
     scales: Vec<u32>,
 }
 
 impl Invariance {
-    pub fn new(reference_khz: u32, threads: usize) -> Invariance {
-        Invariance { reference_khz: u64::from(reference_khz), scales: vec![FULL; threads] }
+    /// A thread that cannot reach `reference_khz` has its highest frequency as reference.
+    pub fn new(reference_khz: u32, maxima: &[u32]) -> Invariance {
+        let reference = maxima.iter().map(|&max| max.min(reference_khz)).collect();
+        Invariance { reference_khz: reference, scales: vec![FULL; maxima.len()] }
     }
 
     /// Scheduler tick of a thread, with its average frequency since its last tick.
     pub fn tick(&mut self, thread: usize, khz: u32) {
-        let scale = u64::from(khz) * u64::from(FULL) / self.reference_khz;
+        let scale = u64::from(khz) * u64::from(FULL) / u64::from(self.reference_khz[thread]).max(1);
         self.scales[thread] = scale.clamp(1, u64::from(FULL)) as u32;
     }
 
@@ -37,7 +39,7 @@ mod tests {
 
     #[test]
     fn the_scale_is_relative_to_the_reference() {
-        let mut e7 = Invariance::new(2_700_000, 2);
+        let mut e7 = Invariance::new(2_700_000, &[3_000_000, 3_000_000]);
         let mut at = |khz| {
             e7.tick(0, khz);
             e7.scale(0)

@@ -10,6 +10,7 @@
 //!    core's average activity (`hwp.rs`).
 //! 3. **Limit.** The turbo limit of a socket depends on the number of its counted cores
 //!    (`turbo.rs`). The idle states that the kernel chooses decide which cores count (`crate::idle`).
+//!    Limits of a socket's average power lower it (`limiter.rs`).
 //! 4. **Grant.** A busy core runs at the choice within the request's bounds, below the limit
 //!    (`grant.rs`). Requests and P-states change only in the update windows of the power control
 //!    unit. A core that wakes gets its P-state at once, because the hardware decided while the core
@@ -26,6 +27,7 @@ mod governor;
 mod grant;
 mod hwp;
 mod invariance;
+mod limiter;
 mod power;
 mod pstate;
 mod request;
@@ -36,7 +38,7 @@ mod turbo;
 
 pub use governor::{Governor, UnknownGovernor};
 pub use spec::{
-    Control, FrequencySpec, Hwp, Performance, PowerSpec, Powersave, Schedutil, Turbo, TurboLimit,
+    Control, FrequencySpec, Hwp, Performance, PowerLimit, PowerSpec, Powersave, Schedutil, Turbo, TurboLimit,
     VoltagePoint,
 };
 
@@ -51,7 +53,8 @@ use grant::{Windows, grant};
 use hearth_base::constants::TICK_NS;
 use hwp::Activity;
 use invariance::Invariance;
-use power::{Load, Meter};
+use limiter::Limiter;
+use power::{IdlePower, Load, Meter};
 use pstate::{PState, PStates};
 use request::{Bounds, Requests};
 use turbo::{Limits, Socket};
@@ -60,6 +63,12 @@ use turbo::{Limits, Socket};
 #[derive(Debug, Clone)]
 struct Physical {
     socket: u16,
+    /// Socket and kind: the cores that turbo limits count together.
+    group: u16,
+    /// Lowest and highest P-state of its kind and its own.
+    range: (PState, PState),
+    /// Power while idle, in microwatts.
+    idle_uw: u64,
     /// Active hardware threads.
     active: u16,
     /// Hardware threads that are active or in an idle state that counts.
@@ -75,6 +84,8 @@ struct Physical {
     /// Bounds in force.
     bounds: Bounds,
     activity: Activity,
+    /// The P-state that this core would have on a clock of its own.
+    own: PState,
     /// The frequency the core runs at, or ran at last.
     pstate: PState,
 }
@@ -92,7 +103,17 @@ impl Physical {
     }
 
     fn load(&self) -> Load {
-        if self.busy() { Load { busy: true, pstate: self.pstate } } else { Load::IDLE }
+        match self.busy() {
+            true => Load { busy: true, pstate: self.pstate, idle_uw: self.idle_uw },
+            false => Load::idle(self.idle_uw),
+        }
+    }
+
+    /// Bounds of requests within what the core can run.
+    fn within(&self, bounds: Bounds) -> Bounds {
+        let (lowest, highest) = self.range;
+        let clamp = |pstate: PState| pstate.clamp(lowest.min(highest), highest);
+        Bounds { floor: clamp(bounds.floor), ceiling: clamp(bounds.ceiling) }
     }
 }
 
@@ -132,14 +153,23 @@ pub struct Model {
     hwp: Option<hwp::Hwp>,
     invariance: Option<Invariance>,
     idle: Vec<IdleState>,
-    meter: Meter,
+    /// `None`: the machine's power is unknown.
+    meter: Option<Meter>,
+    limiter: Option<Limiter>,
+    /// `None`: all idle states draw the same.
+    idle_power: Option<IdlePower>,
     threads: Vec<Thread>,
     cores: Vec<Physical>,
-    sockets: Vec<Socket>,
+    /// Turbo accounting of each kind in each socket.
+    groups: Vec<Socket>,
+    /// Physical cores with the same clock as each; empty if each has its own.
+    clocks: Vec<std::ops::Range<usize>>,
+    sockets: usize,
     /// The hardware threads of each physical core.
     threads_of: Vec<Vec<u16>>,
     /// With *n* physical cores, slot `p`: next P-state change of physical core `p`. Slot `n + p`:
-    /// the time at which it stops counting. Slot `2n + t`: next tick of the idle hardware thread `t`.
+    /// the time at which it stops counting. Slot `2n + t`: next tick of the idle hardware thread `t`. After these, for
+    /// each socket: the next decision of the limiter.
     due: Due,
     /// Physical cores with a changed frequency, in order of change.
     changed: Vec<u16>,
@@ -150,33 +180,58 @@ impl Model {
     /// Model of a machine at time 0, with all cores idle for long.
     pub fn new(machine: &Machine, governor: Governor) -> Model {
         let (topology, spec) = (&machine.topology, &machine.frequency);
-        let pstates = PStates::new(spec);
+        let shape = topology.shape();
+        let pstates = PStates::new(spec, shape);
         let windows = Windows::new(spec.window_us);
-        let cores_per_socket = topology.shape().cores_per_socket;
+        let cores_per_socket = shape.cores_per_socket;
         let limits = Limits::new(spec, cores_per_socket, &pstates, windows);
         let (count, threads) = (topology.physical_count(), topology.core_count());
-        let requests = Requests::new(spec, &pstates, governor, threads);
+        let maxima = spec.core_maxima(shape);
+        let index_of = |p: u16| usize::from(p % cores_per_socket);
+        let thread_maxima: Vec<u32> = topology.cores.iter().map(|c| maxima[index_of(c.physical)]).collect();
+        let requests = Requests::new(spec, &pstates, governor, &thread_maxima);
         let invariant = governor == Governor::Schedutil && spec.schedutil.invariant_khz > 0;
         let threads_of: Vec<Vec<u16>> =
             (0..count as u16).map(|p| topology.cores_of_physical(p).to_vec()).collect();
+        let kinds = shape.kinds.len().max(1);
+        let idle_power = machine.power.as_ref().map(|power| IdlePower::new(machine, power));
         let core = |p: usize| {
-            let bounds = requests.bounds(&threads_of[p]);
-            Physical {
-                socket: p as u16 / cores_per_socket,
+            let (socket, index) = (p as u16 / cores_per_socket, p as u16 % cores_per_socket);
+            let kind = shape.kinds.get(shape.kind_of(index));
+            let mut core = Physical {
+                socket,
+                group: socket * kinds as u16 + shape.kind_of(index) as u16,
+                range: (
+                    kind.map_or(PState::LOWEST, |kind| pstates.at_most(kind.min_khz)),
+                    pstates.at_most(maxima[usize::from(index)]),
+                ),
+                idle_uw: idle_power.as_ref().map_or(0, IdlePower::deepest),
                 active: 0,
                 shallow: 0,
                 counted: false,
                 changed: false,
-                requested: bounds,
+                requested: requests.bounds(&threads_of[p]),
                 grant_at: 0,
-                bounds,
+                bounds: requests.bounds(&threads_of[p]),
                 activity: Activity::default(),
+                own: PState::LOWEST,
                 pstate: PState::LOWEST,
-            }
+            };
+            core.requested = core.within(core.requested);
+            core.bounds = core.requested;
+            core.pstate = core.range.0;
+            core
         };
         let cores = (0..count).map(core).collect();
+        let tops = match shape.kinds.as_slice() {
+            [] => vec![pstates.top()],
+            kinds => kinds.iter().map(|kind| pstates.at_most(kind.max_khz)).collect(),
+        };
+        let sockets = topology.socket_count();
         Model {
-            meter: Meter::new(spec, &machine.power, topology.socket_count(), cores_per_socket, &pstates),
+            meter: machine.power.as_ref().map(|power| Meter::new(machine, power, &pstates)),
+            limiter: machine.power.as_ref().and_then(|power| Limiter::new(power, sockets, tops, &pstates)),
+            idle_power: idle_power.filter(IdlePower::differs),
             threads: topology
                 .cores
                 .iter()
@@ -193,12 +248,14 @@ impl Model {
                 })
                 .collect(),
             cores,
-            sockets: vec![Socket::new(&limits); topology.socket_count()],
+            groups: vec![Socket::new(&limits); sockets * kinds],
+            clocks: topology.clocks(),
+            sockets,
             threads_of,
-            due: Due::new(2 * count + threads),
+            due: Due::new(2 * count + threads + sockets),
             changed: Vec::with_capacity(count),
             now: 0,
-            invariance: invariant.then(|| Invariance::new(spec.schedutil.invariant_khz, threads)),
+            invariance: invariant.then(|| Invariance::new(spec.schedutil.invariant_khz, &thread_maxima)),
             hwp: spec.hwp.as_ref().map(|hwp| hwp::Hwp::new(hwp, &pstates)),
             idle: machine.idle.clone(),
             requests,
@@ -227,8 +284,8 @@ impl Model {
             self.wake(now, physical);
         } else {
             thread.idle_since = now;
-            self.sleep(now, physical);
             self.choose_idle_state(now, index);
+            self.sleep(now, physical);
         }
     }
 
@@ -251,8 +308,8 @@ impl Model {
             return;
         }
         let physical = usize::from(self.threads[index].physical);
-        let bounds = self.requests.bounds(&self.threads_of[physical]);
         let core = &mut self.cores[physical];
+        let bounds = core.within(self.requests.bounds(&self.threads_of[physical]));
         if core.requested == bounds {
             return;
         }
@@ -271,16 +328,21 @@ impl Model {
         self.pstates.khz(self.cores[usize::from(physical)].pstate)
     }
 
-    /// Current turbo limit of `core`, in kHz.
+    /// Current limit of `core`, in kHz: turbo, power, and its own maximum.
     pub fn limit_khz(&self, core: u16) -> u32 {
         let physical = self.threads[usize::from(core)].physical;
-        let socket = self.cores[usize::from(physical)].socket;
-        self.pstates.khz(self.sockets[usize::from(socket)].limit)
+        self.pstates.khz(self.limit(&self.cores[usize::from(physical)]))
+    }
+
+    fn limit(&self, core: &Physical) -> PState {
+        let limit = self.groups[usize::from(core.group)].limit.min(core.range.1);
+        self.limiter.as_ref().map_or(limit, |limiter| limit.min(limiter.cap(core.socket)))
     }
 
     /// Number of physical cores of `socket` that count against its turbo limit.
     pub fn counted(&self, socket: u16) -> u16 {
-        self.sockets[usize::from(socket)].counted
+        let kinds = self.groups.len() / self.sockets;
+        self.groups[usize::from(socket) * kinds..][..kinds].iter().map(|group| group.counted).sum()
     }
 
     /// Weight of running time on `core` in its utilisation, 1..=1024: its frequency at the last
@@ -341,15 +403,15 @@ impl Model {
         self.threads[usize::from(core)].seen_khz
     }
 
-    /// Energy of the whole machine from time 0 to `now`, in microjoules.
-    pub fn energy_uj(&mut self, now: u64) -> u64 {
+    /// Energy of the whole machine from time 0 to `now`, in microjoules; `None` if its power is unknown.
+    pub fn energy_uj(&mut self, now: u64) -> Option<u64> {
         let now = self.catch_up(now);
-        self.meter.energy_uj(now)
+        self.meter.as_mut().map(|meter| meter.energy_uj(now))
     }
 
-    /// Power of the whole machine at the last `now`, in microwatts.
-    pub fn power_uw(&self) -> u64 {
-        self.meter.power_uw()
+    /// Power of the whole machine at the last `now`, in microwatts; `None` if it is unknown.
+    pub fn power_uw(&self) -> Option<u64> {
+        self.meter.as_ref().map(Meter::power_uw)
     }
 
     /// Processes all changes due until `now`; returns the current time.
@@ -360,6 +422,8 @@ impl Model {
                 self.refresh(at, slot);
             } else if slot < 2 * cores {
                 self.release(at, slot - cores);
+            } else if slot >= 2 * cores + self.threads.len() {
+                self.decide(at, slot - 2 * cores - self.threads.len());
             } else {
                 self.threads[slot - 2 * cores].menu.learn_tick();
                 self.choose_idle_state(at, slot - 2 * cores);
@@ -380,13 +444,34 @@ impl Model {
         if let Some(hwp) = &self.hwp {
             hwp.pass(&mut core.activity, now, false);
         }
-        let (socket, newly_counted) = (core.socket, !std::mem::replace(&mut core.counted, true));
-        self.meter.change(now, socket, Load::IDLE, core.load(), &self.pstates);
-        let other_limit = newly_counted && self.sockets[usize::from(socket)].count(&self.limits, 1);
+        let (group, newly_counted) = (core.group, !std::mem::replace(&mut core.counted, true));
+        let (socket, load) = (usize::from(core.socket), core.load());
+        if let Some(meter) = &mut self.meter {
+            let was_idle = self.limiter.is_some() && !meter.is_busy(socket);
+            meter.change(now, group, Load::idle(core.idle_uw), load, &self.pstates);
+            if was_idle {
+                self.decide(now, socket);
+            }
+        }
+        let other_limit = newly_counted && self.groups[usize::from(group)].count(&self.limits, 1);
         if other_limit {
-            self.refresh_socket(now, socket);
+            self.refresh_group(now, group);
         } else {
             self.refresh(now, physical);
+        }
+    }
+
+    /// Decides on the power cap of a socket, and when to do so next.
+    fn decide(&mut self, now: u64, socket: usize) {
+        let (Some(limiter), Some(meter)) = (&mut self.limiter, &mut self.meter) else { return };
+        if !meter.is_busy(socket) {
+            return;
+        }
+        let slot = 2 * self.cores.len() + self.threads.len() + socket;
+        self.due.set(slot, self.windows.from(now + limiter::PERIOD_NS));
+        if limiter.decide(now, socket as u16, meter, &self.pstates) {
+            let kinds = self.groups.len() / self.sockets;
+            (socket * kinds..(socket + 1) * kinds).for_each(|group| self.refresh_group(now, group as u16));
         }
     }
 
@@ -401,8 +486,14 @@ impl Model {
         if let Some(hwp) = &self.hwp {
             hwp.pass(&mut core.activity, now, true);
         }
-        self.meter.change(now, core.socket, old, Load::IDLE, &self.pstates);
+        let (group, load) = (core.group, core.load());
+        if let Some(meter) = &mut self.meter {
+            meter.change(now, group, old, load, &self.pstates);
+        }
         self.due.cancel(physical);
+        if !self.clocks.is_empty() {
+            self.share_clock(now, physical);
+        }
     }
 
     /// The idle governor chooses a state for an idle hardware thread, when it goes idle and at its
@@ -426,6 +517,7 @@ impl Model {
         };
         let was = std::mem::replace(&mut thread.shallow, counts);
         let physical = usize::from(thread.physical);
+        self.price_idle(now, physical);
         let core = &mut self.cores[physical];
         match (was, counts) {
             (true, false) => core.shallow -= 1,
@@ -439,21 +531,39 @@ impl Model {
         }
     }
 
+    /// The idle state of a hardware thread changed. The shallowest one of the core's threads sets its power.
+    fn price_idle(&mut self, now: u64, physical: usize) {
+        let Some(power) = &self.idle_power else { return };
+        let states = self.threads_of[physical].iter().map(|&t| self.threads[usize::from(t)].idle_state);
+        let uw = power.uw(usize::from(states.min().unwrap_or(0)));
+        let core = &mut self.cores[physical];
+        let old = core.load();
+        core.idle_uw = uw;
+        let (group, new) = (core.group, core.load());
+        if old != new
+            && !new.busy
+            && let Some(meter) = &mut self.meter
+        {
+            meter.change(now, group, old, new, &self.pstates);
+        }
+    }
+
     /// An idle core stops counting against the turbo limit.
     fn release(&mut self, now: u64, physical: usize) {
         let core = &mut self.cores[physical];
         core.counted = false;
-        let socket = core.socket;
-        if self.sockets[usize::from(socket)].count(&self.limits, -1) {
-            self.refresh_socket(now, socket);
+        let group = core.group;
+        if self.groups[usize::from(group)].count(&self.limits, -1) {
+            self.refresh_group(now, group);
         }
     }
 
-    fn refresh_socket(&mut self, now: u64, socket: u16) {
-        let per_socket = self.cores.len() / self.sockets.len();
-        let first = usize::from(socket) * per_socket;
+    fn refresh_group(&mut self, now: u64, group: u16) {
+        let per_socket = self.cores.len() / self.sockets;
+        let kinds = self.groups.len() / self.sockets;
+        let first = usize::from(group) / kinds * per_socket;
         for physical in first..first + per_socket {
-            if self.cores[physical].busy() {
+            if self.cores[physical].busy() && self.cores[physical].group == group {
                 self.refresh(now, physical);
             }
         }
@@ -461,9 +571,10 @@ impl Model {
 
     /// Updates the P-state of a busy physical core and schedules its next change.
     fn refresh(&mut self, now: u64, physical: usize) {
+        self.cores[physical].grant(now);
+        let limit = self.limit(&self.cores[physical]);
         let core = &mut self.cores[physical];
-        core.grant(now);
-        let (bounds, limit) = (core.bounds, self.sockets[usize::from(core.socket)].limit);
+        let bounds = core.bounds;
         let choice = match &self.hwp {
             Some(hwp) if bounds.floor < bounds.ceiling => {
                 hwp.pass(&mut core.activity, now, true);
@@ -479,7 +590,29 @@ impl Model {
             self.due.cancel(physical);
         }
         let pstate = grant(choice, bounds, limit);
-        if pstate == core.pstate {
+        if self.clocks.is_empty() {
+            return self.run_at(now, physical, pstate);
+        }
+        core.own = pstate;
+        self.share_clock(now, physical);
+    }
+
+    /// The cores with the same clock as `physical` run at the highest P-state that one of them would have alone.
+    fn share_clock(&mut self, now: u64, physical: usize) {
+        let clock = self.clocks[physical].clone();
+        let busy = self.cores[clock.clone()].iter().filter(|core| core.busy());
+        let Some(fastest) = busy.map(|core| core.own).max() else { return };
+        for core in clock {
+            if self.cores[core].busy() {
+                let limit = self.limit(&self.cores[core]);
+                self.run_at(now, core, fastest.min(limit));
+            }
+        }
+    }
+
+    /// A busy physical core changes to `pstate`.
+    fn run_at(&mut self, now: u64, physical: usize, pstate: PState) {
+        if pstate == self.cores[physical].pstate {
             return;
         }
         for i in 0..self.threads_of[physical].len() {
@@ -488,7 +621,9 @@ impl Model {
         let core = &mut self.cores[physical];
         let old = core.load();
         core.pstate = pstate;
-        self.meter.change(now, core.socket, old, core.load(), &self.pstates);
+        if let Some(meter) = &mut self.meter {
+            meter.change(now, core.group, old, core.load(), &self.pstates);
+        }
         if !core.changed {
             core.changed = true;
             self.changed.push(physical as u16);

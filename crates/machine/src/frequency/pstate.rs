@@ -1,6 +1,7 @@
 //! P-states: the discrete frequencies of a core.
 
 use super::spec::FrequencySpec;
+use crate::topology::Shape;
 
 /// Index into [`PStates`], ordered by frequency, lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,8 +24,8 @@ impl PState {
 pub(crate) const MAX_PSTATES: usize = 128;
 
 /// Number of P-states of a machine.
-pub(crate) fn pstate_count(spec: &FrequencySpec) -> usize {
-    PStates::new(spec).len()
+pub(crate) fn pstate_count(spec: &FrequencySpec, shape: &Shape) -> usize {
+    PStates::new(spec, shape).len()
 }
 
 /// Frequencies of a machine, ascending.
@@ -34,13 +35,16 @@ pub(super) struct PStates {
 }
 
 impl PStates {
-    /// The P-states are the minimum, nominal, requestable and turbo frequencies, plus each multiple of the step
+    /// The P-states are the minimum, nominal, requestable and turbo frequencies, those of kinds and single cores, plus each multiple of the step
     /// above the minimum that is not within half a step of one of these. (On most machines all of
     /// them are multiples of the step. The figures in Westmere's data sheet are rounded because its
     /// clock is 133 MHz.)
-    pub fn new(spec: &FrequencySpec) -> PStates {
+    pub fn new(spec: &FrequencySpec, shape: &Shape) -> PStates {
         let named: Vec<u32> = [spec.min_khz, spec.nominal_khz]
             .into_iter()
+            .chain(shape.kinds.iter().flat_map(|kind| [kind.min_khz, kind.max_khz]))
+            .chain(spec.core_max_khz.iter().copied())
+            .filter(|&khz| khz <= spec.max_khz().max(spec.nominal_khz))
             .chain(spec.requests_khz.iter().copied())
             .chain(spec.turbo.limits.iter().map(|l| l.khz))
             .collect();
@@ -108,6 +112,11 @@ impl Census {
         if self.count[p.index()] == 0 {
             self.occupied &= !(1 << p.index());
         }
+    }
+
+    /// Number of cores in each P-state.
+    pub fn counts(&self) -> impl Iterator<Item = (PState, u16)> + '_ {
+        self.count.iter().enumerate().map(|(index, &count)| (PState(index as u8), count))
     }
 
     /// Highest occupied P-state; the lowest of all if there are no cores.

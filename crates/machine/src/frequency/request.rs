@@ -42,16 +42,21 @@ enum Meaning {
     Exact,
     /// Run at least this P-state.
     Floor,
-    /// Run this P-state, but boost above the highest possible one.
+    /// Run this P-state, but boost above the highest possible one, if not all are possible.
     Boosted,
 }
 
 impl Requests {
-    pub fn new(spec: &FrequencySpec, pstates: &PStates, governor: Governor, threads: usize) -> Requests {
-        let top = pstates.top();
+    /// `maxima`: the highest frequency of each hardware thread, in kHz.
+    pub fn new(spec: &FrequencySpec, pstates: &PStates, governor: Governor, maxima: &[u32]) -> Requests {
+        let (top, threads) = (pstates.top(), maxima.len());
         let software = match (governor, spec.powersave) {
+            _ if spec.control == Control::None => Software::Fixed,
             (Governor::Schedutil, _) => {
-                Software::Schedutil(Schedutil::new(spec), vec![schedutil::State::new(spec.min_khz); threads])
+                // acpi-cpufreq's highest frequency is the highest ACPI P-state (until Linux 5.10).
+                let highest = spec.requests_khz.last().copied().unwrap_or(u32::MAX);
+                let state = |&max: &u32| schedutil::State::new(spec.min_khz, max.min(highest));
+                Software::Schedutil(Schedutil::new(spec), maxima.iter().map(state).collect())
             }
             (Governor::Powersave, Powersave::Sampler) => {
                 Software::Sampler(Sampler::new(spec), vec![Sample::default(); threads])
@@ -59,12 +64,14 @@ impl Requests {
             _ => Software::Fixed,
         };
         let first = match (governor, spec.performance) {
+            _ if spec.control == Control::None => top,
             (Governor::Performance, Performance::Turbo) => top,
             (Governor::Performance, Performance::Nominal) => pstates.at_most(spec.nominal_khz),
             _ => PState::LOWEST,
         };
         let hardware = governor == Governor::Powersave && spec.powersave == Powersave::Hardware;
         let meaning = match (governor, spec.control) {
+            (_, Control::None) => Meaning::Exact,
             _ if hardware => Meaning::Floor,
             // With one frequency as minimum and maximum, HWP has no choice.
             (Governor::Powersave, _) if spec.powersave == Powersave::Lowest => Meaning::Exact,
@@ -127,7 +134,7 @@ impl Requests {
     pub fn bounds(&self, threads: &[u16]) -> Bounds {
         let wanted = threads.iter().map(|&t| self.requests[usize::from(t)]).max();
         let request = wanted.unwrap_or(PState::LOWEST);
-        let boosts = self.meaning == Meaning::Boosted && self.possible.last().is_none_or(|&p| request >= p);
+        let boosts = self.meaning == Meaning::Boosted && self.possible.last().is_some_and(|&p| request >= p);
         match self.meaning {
             _ if boosts => Bounds { floor: self.top, ceiling: self.top },
             Meaning::Floor => Bounds { floor: request, ceiling: self.top },

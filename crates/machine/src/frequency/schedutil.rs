@@ -16,7 +16,6 @@ pub(super) struct Schedutil {
     /// If false, the request is relative to the last one.
     invariant: bool,
     min_khz: u32,
-    max_khz: u32,
 }
 
 /// State of one hardware thread.
@@ -26,6 +25,8 @@ pub(super) struct State {
     next_khz: u32,
     /// Last request as the driver rounded it (`policy->cur`).
     cur_khz: u32,
+    /// Highest frequency that the driver can request for the thread.
+    max_khz: u32,
     /// Time from which requests may change again.
     open_at: u64,
     /// The thread was idle with its tick stopped since the last update (`idle_calls`).
@@ -33,8 +34,8 @@ pub(super) struct State {
 }
 
 impl State {
-    pub fn new(khz: u32) -> State {
-        State { next_khz: khz, cur_khz: khz, open_at: 0, idled: true }
+    pub fn new(khz: u32, max_khz: u32) -> State {
+        State { next_khz: khz, cur_khz: khz, max_khz, open_at: 0, idled: true }
     }
 
     /// The thread is idle, and its tick stops.
@@ -54,8 +55,6 @@ impl Schedutil {
             rate_limit_ns: u64::from(spec.schedutil.rate_limit_us) * 1000,
             invariant: spec.schedutil.invariant_khz > 0,
             min_khz: spec.min_khz,
-            // acpi-cpufreq's highest frequency is the highest ACPI P-state (until Linux 5.10).
-            max_khz: spec.requests_khz.last().copied().unwrap_or(spec.max_khz()),
         }
     }
 
@@ -68,9 +67,9 @@ impl Schedutil {
     /// P-state.
     pub fn update(&self, state: &mut State, now: u64, util: u32) -> Option<u32> {
         let busy = !std::mem::take(&mut state.idled);
-        let base = u64::from(if self.invariant { self.max_khz } else { state.cur_khz });
+        let base = u64::from(if self.invariant { state.max_khz } else { state.cur_khz });
         let khz = (base + base / 4) * u64::from(util.min(FULL)) / u64::from(FULL);
-        let khz = (khz as u32).clamp(self.min_khz, self.max_khz);
+        let khz = (khz as u32).clamp(self.min_khz, state.max_khz);
         // "Do not reduce the frequency if the CPU has not been idle recently."
         if khz == state.next_khz || (busy && khz < state.next_khz) {
             return None;
@@ -88,12 +87,12 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn e7(invariant: bool) -> Schedutil {
-        Schedutil { rate_limit_ns: MS / 2, invariant, min_khz: 1_200_000, max_khz: 3_000_000 }
+        Schedutil { rate_limit_ns: MS / 2, invariant, min_khz: 1_200_000 }
     }
 
     #[test]
     fn a_changed_request_starts_the_rate_limit() {
-        let (governor, mut state) = (e7(true), State::new(1_200_000));
+        let (governor, mut state) = (e7(true), State::new(1_200_000, 3_000_000));
         assert_eq!(governor.update(&mut state, MS, 512), Some(1_875_000));
         assert!(!governor.is_due(&state, MS + MS / 2 - 1) && governor.is_due(&state, MS + MS / 2));
         assert_eq!(governor.update(&mut state, 2 * MS, 512), None, "unchanged");
@@ -102,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_busy_core_is_not_slowed() {
-        let (governor, mut state) = (e7(true), State::new(1_200_000));
+        let (governor, mut state) = (e7(true), State::new(1_200_000, 3_000_000));
         governor.update(&mut state, 0, 1024);
         assert_eq!(governor.update(&mut state, MS, 600), None);
         assert_eq!(governor.update(&mut state, MS, 1024), None);
@@ -112,7 +111,7 @@ mod tests {
 
     #[test]
     fn without_invariance_requests_climb_from_the_last_one() {
-        let (governor, mut state) = (e7(false), State::new(1_200_000));
+        let (governor, mut state) = (e7(false), State::new(1_200_000, 3_000_000));
         let mut seen = Vec::new();
         for step in 0..6 {
             if let Some(khz) = governor.update(&mut state, step * MS, 1024) {

@@ -1,5 +1,6 @@
 //! Sections `[frequency]` and `[power]` of a machine file.
 
+use crate::topology::Shape;
 use serde::{Deserialize, Serialize};
 
 /// Interface by which the kernel requests frequencies from the hardware.
@@ -10,8 +11,10 @@ pub enum Control {
     SpeedStep,
     /// Intel Speed Shift (HWP): the request is a lower bound, and the hardware chooses above it.
     SpeedShift,
-    /// AMD's ACPI P-states: the hardware runs the requested one, and boosts above the highest.
+    /// Each core runs the requested P-state. With a list of ACPI P-states, the hardware boosts above the highest.
     PerCore,
+    /// The kernel requests nothing (no cpufreq): the hardware runs the highest frequency that it grants.
+    None,
 }
 
 /// Effect of the governor `powersave` on this machine.
@@ -60,6 +63,9 @@ pub struct FrequencySpec {
     /// (ACPI P-states). If empty, it can request every P-state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests_khz: Vec<u32>,
+    /// Highest frequency of each physical core of a socket (preferred cores). If empty, that of its kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub core_max_khz: Vec<u32>,
     /// Turbo limits above the nominal frequency.
     pub turbo: Turbo,
     /// How the hardware chooses a frequency by itself; required where it does.
@@ -73,6 +79,16 @@ impl FrequencySpec {
     /// Highest frequency: the turbo limit with one active core.
     pub fn max_khz(&self) -> u32 {
         self.turbo.limits.first().map_or(self.nominal_khz, |l| l.khz)
+    }
+
+    /// Highest frequency of each physical core of a socket.
+    pub(crate) fn core_maxima(&self, shape: &Shape) -> Vec<u32> {
+        let of = |core: u16| {
+            let kind = shape.kinds.get(shape.kind_of(core)).map_or(u32::MAX, |kind| kind.max_khz);
+            let own = self.core_max_khz.get(usize::from(core)).copied().unwrap_or(u32::MAX);
+            kind.min(own).min(self.max_khz())
+        };
+        (0..shape.cores_per_socket).map(of).collect()
     }
 }
 
@@ -131,12 +147,25 @@ pub struct Schedutil {
     pub invariant_khz: u32,
 }
 
+/// Section `[[power.limit]]`: a limit of a socket's average power (PL1, PL2, PPT).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PowerLimit {
+    /// Largest average power of the socket, in watts.
+    pub watts: f64,
+    /// Time constant of the average, in microseconds.
+    pub tau_us: u32,
+}
+
 /// Section `[power]`: power of one socket, in watts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PowerSpec {
-    /// All cores busy at the all-core turbo frequency.
+    /// All cores busy at the all-core turbo frequency, or at `tdp_khz`.
     pub tdp_w: f64,
+    /// Frequency at which the socket draws `tdp_w` with all cores busy, if it is not the all-core turbo frequency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tdp_khz: Option<u32>,
     /// Uncore of each socket while any core of the machine is active.
     pub uncore_w: f64,
     /// Uncore of each socket while the whole machine is idle.
@@ -147,6 +176,9 @@ pub struct PowerSpec {
     pub leakage: f64,
     /// Voltage by frequency, interpolated linearly.
     pub voltage: Vec<VoltagePoint>,
+    /// Limits of the average power.
+    #[serde(default, rename = "limit", skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<PowerLimit>,
 }
 
 /// One point of the voltage curve.
@@ -165,6 +197,7 @@ impl PowerSpec {
         self.tdp_w *= factor;
         self.uncore_w *= factor;
         self.package_idle_w *= factor;
+        self.limits.iter_mut().for_each(|limit| limit.watts *= factor);
     }
 
     /// Voltage at `khz`, in millivolts; constant outside the table.

@@ -39,7 +39,7 @@ impl Limits {
     }
 }
 
-/// Turbo accounting of one socket.
+/// Turbo accounting of the cores of one kind in a socket.
 #[derive(Debug, Clone)]
 pub(super) struct Socket {
     /// Number of counted physical cores.

@@ -118,6 +118,7 @@ mod tests {
             exit_latency_us,
             target_residency_us,
             counts: name != "C6",
+            power_w: None,
         };
         vec![state("C1", 2, 2), state("C1E", 10, 20), state("C6", 133, 600)]
     }

@@ -7,7 +7,7 @@ pub(crate) use menu::{Choice, Menu};
 use serde::{Deserialize, Serialize};
 
 /// Idle state (C-state) of a core, with the values of the kernel's idle driver where it has one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdleState {
     /// Name as in `/sys/devices/system/cpu/cpu0/cpuidle/state*/name`.
@@ -19,6 +19,9 @@ pub struct IdleState {
     /// True if a core in this state counts as active for the turbo limit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub counts: bool,
+    /// Power of a physical core whose shallowest hardware thread is in this state, in watts. `None`: `core_idle_w`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_w: Option<f64>,
 }
 
 impl IdleState {

@@ -12,16 +12,20 @@ fn watts(m: &Machine, governor: Governor, cores: &[u16]) -> f64 {
         model.set_active(0, core, true);
     }
     model.advance(WARM);
-    model.power_uw() as f64 / 1e6
+    model.power_uw().expect("known") as f64 / 1e6
 }
 
 #[test]
 fn all_cores_draw_the_tdp() {
     for name in Machine::names() {
         let m = machine(name);
+        // `limiter.rs` has those whose power is limited.
+        if m.power.as_ref().is_none_or(|power| !power.limits.is_empty()) {
+            continue;
+        }
         let all: Vec<u16> = (0..m.topology.core_count() as u16).collect();
         let drawn = watts(&m, Governor::Performance, &all);
-        let tdp = m.power.tdp_w * m.topology.socket_count() as f64;
+        let tdp = m.power.as_ref().expect("known").tdp_w * m.topology.socket_count() as f64;
         assert!((drawn / tdp - 1.0).abs() < 0.01, "{name}: {drawn} of {tdp} W");
     }
 }
@@ -30,10 +34,18 @@ fn all_cores_draw_the_tdp() {
 fn an_idle_machine_draws_little() {
     for name in Machine::names() {
         let m = machine(name);
+        if m.power.is_none() {
+            continue;
+        }
         let idle = watts(&m, Governor::Schedutil, &[]);
         let one = watts(&m, Governor::Schedutil, &[0]);
         assert!(idle < one, "{name}");
-        assert!(idle < 0.2 * m.power.tdp_w * m.topology.socket_count() as f64, "{name}: {idle}");
+        // WFI alone keeps the leakage of every core.
+        let part = if m.idle.iter().all(|state| state.name == "WFI") { 0.35 } else { 0.2 };
+        assert!(
+            idle < part * m.power.as_ref().expect("known").tdp_w * m.topology.socket_count() as f64,
+            "{name}: {idle}"
+        );
     }
 }
 
@@ -42,7 +54,7 @@ fn an_idle_machine_draws_little() {
 fn the_uncore_of_all_sockets_is_on() {
     let m = machine("xeon-6130-4s");
     let one = watts(&m, Governor::Performance, &[0]);
-    assert!(one > 4.0 * m.power.uncore_w);
+    assert!(one > 4.0 * m.power.as_ref().expect("known").uncore_w);
 }
 
 /// Nest paper, section 5.2: the highest frequency on a socket sets its voltage.
@@ -60,7 +72,7 @@ fn the_fastest_core_sets_the_voltage() {
         }
         model.advance(WARM);
         assert_eq!(model.khz(here[0]), 1_300_000);
-        model.power_uw()
+        model.power_uw().expect("known")
     };
     let elsewhere = drawn(there[0]);
     let together = drawn(here[2]);
@@ -78,7 +90,7 @@ fn the_voltage_falls_when_the_fastest_core_sleeps() {
         model.set_active(0, 4, with_fast);
         model.set_active(100 * MS, 4, false);
         model.advance(WARM);
-        model.power_uw()
+        model.power_uw().expect("known")
     };
     assert_eq!(drawn(true), drawn(false));
 }
@@ -87,7 +99,7 @@ fn the_voltage_falls_when_the_fastest_core_sleeps() {
 fn more_voltage_more_power() {
     let slow = machine("xeon-5218");
     let mut fast = slow.clone();
-    for point in &mut fast.power.voltage {
+    for point in &mut fast.power.as_mut().expect("known").voltage {
         // The all-core point stays, so that the calibration stays.
         if point.khz > 2_800_000 {
             point.mv += 200;
@@ -102,11 +114,11 @@ fn energy_is_power_times_time() {
     let m = machine("xeon-5218");
     let mut model = m.frequency_model(Governor::Performance);
     model.set_active(0, 0, true);
-    let warm = model.energy_uj(WARM);
-    let power = model.power_uw();
-    let later = model.energy_uj(WARM + 1000 * MS);
+    let warm = model.energy_uj(WARM).unwrap_or(0);
+    let power = model.power_uw().expect("known");
+    let later = model.energy_uj(WARM + 1000 * MS).unwrap_or(0);
     assert!((later - warm).abs_diff(power) <= 1, "one second");
-    assert_eq!(model.energy_uj(WARM + 1000 * MS), later, "asking costs nothing");
+    assert_eq!(model.energy_uj(WARM + 1000 * MS).unwrap_or(0), later, "asking costs nothing");
 }
 
 #[test]
@@ -131,7 +143,7 @@ fn racing_to_idle_saves_the_uncore() {
                 now += 30 * MS;
             }
         }
-        model.energy_uj(now)
+        model.energy_uj(now).unwrap_or(0)
     };
     assert!(energy(Governor::Performance) < energy(Governor::Powersave));
 }

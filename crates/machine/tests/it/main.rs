@@ -5,6 +5,8 @@ mod energy;
 mod errors;
 mod figure3;
 mod governors;
+mod kinds;
+mod limiter;
 mod pelt;
 mod properties;
 mod topology;

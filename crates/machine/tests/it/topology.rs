@@ -14,6 +14,17 @@ fn shapes_are_the_papers() {
         ("xeon-e5645", 2, 2, 12, 24),
         ("ryzen-3400g", 1, 1, 4, 8),
         ("ryzen-4650g", 1, 2, 6, 12),
+        ("epyc-9654", 2, 24, 192, 384),
+        ("epyc-9755", 2, 32, 256, 512),
+        ("xeon-8480", 2, 2, 112, 224),
+        ("xeon-6980p", 2, 2, 256, 512),
+        ("i9-13900k", 1, 1, 24, 32),
+        ("ultra-9-285k", 1, 1, 24, 24),
+        ("ryzen-7950x", 1, 2, 16, 32),
+        ("graviton4", 1, 1, 96, 96),
+        ("ampere-altra", 1, 1, 80, 80),
+        ("apple-m2", 1, 2, 8, 8),
+        ("cloud-guest", 1, 1, 8, 16),
     ] {
         let m = machine(name);
         assert_eq!(m.name, name);
@@ -24,7 +35,7 @@ fn shapes_are_the_papers() {
             "{name}"
         );
     }
-    assert_eq!(Machine::names().count(), 8);
+    assert_eq!(Machine::names().count(), 19);
 }
 
 #[test]

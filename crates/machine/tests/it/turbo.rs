@@ -10,6 +10,10 @@ const WARM: u64 = 500 * MS;
 fn every_machine_reaches_its_table() {
     for name in Machine::names() {
         let m = machine(name);
+        let limited = m.power.as_ref().is_some_and(|power| !power.limits.is_empty());
+        if limited || !m.topology.shape().kinds.is_empty() {
+            continue;
+        }
         let per_socket = usize::from(m.topology.shape().cores_per_socket);
         for busy in 1..=per_socket {
             let mut model = m.frequency_model(Governor::Performance);

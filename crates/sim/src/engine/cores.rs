@@ -179,7 +179,7 @@ impl Engine<'_> {
         }
         self.core(core).rated = by;
         let (machine, (khz, shared)) = (self.job.machine, by);
-        let mut rate = machine.costs.work_khz(khz, machine.frequency.nominal_khz);
+        let mut rate = machine.work_khz(core as u16, khz);
         if shared {
             rate = rate * u64::from(machine.costs.smt_share_permille) / 1000;
         }

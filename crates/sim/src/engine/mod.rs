@@ -69,7 +69,8 @@ impl Sink for Members {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Raw {
     pub duration_ns: u64,
-    pub energy_uj: u64,
+    /// `None`: the machine's power is unknown.
+    pub energy_uj: Option<u64>,
     pub energy_by_time: Vec<(u64, u64)>,
     pub events: u64,
     /// Work of the workload's `Run` steps, noise included, in millionths of a cycle.
@@ -278,28 +279,32 @@ impl<'a> Engine<'a> {
         if let Some(memory) = after {
             self.recall(memory);
         }
-        self.before_uj = self.model.energy_uj(self.now);
+        self.before_uj = self.model.energy_uj(self.now).unwrap_or(0);
         let ended = self.begin(first).and_then(|()| self.advance(u64::MAX));
         self.deliver();
         ended?;
         self.result.duration_ns = self.now - self.origin;
         let (duration, energy) = (self.result.duration_ns, self.energy_uj());
         self.result.energy_uj = energy;
-        self.result.energy_by_time = self.energy.finish(duration, energy);
+        if let Some(uj) = energy {
+            self.result.energy_by_time = self.energy.finish(duration, uj);
+        }
         Ok(self.result)
     }
 
-    /// Energy since the beginning of the run.
-    fn energy_uj(&mut self) -> u64 {
-        self.model.energy_uj(self.now) - self.before_uj
+    /// Energy since the beginning of the run; `None` if the machine's power is unknown.
+    fn energy_uj(&mut self) -> Option<u64> {
+        self.model.energy_uj(self.now).map(|uj| uj - self.before_uj)
     }
 
     /// Takes a sample of the energy, if it is time. The machine must not change at this moment: it would have changed
     /// before what is due now.
     fn sample_energy(&mut self) {
         let at = self.now - self.origin;
-        if self.energy.is_due(at) && self.model.next_change() > self.now {
-            let uj = self.energy_uj();
+        if self.energy.is_due(at)
+            && self.model.next_change() > self.now
+            && let Some(uj) = self.energy_uj()
+        {
             self.energy.take(at, uj);
         }
     }

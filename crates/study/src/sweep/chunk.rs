@@ -37,7 +37,7 @@ impl Sweep {
         let mut chunks = Vec::new();
         for workload in 0..self.workloads.len() {
             for machine in &self.matrix.machines {
-                for &governor in &self.matrix.governors {
+                for &governor in self.matrix.governors_of(machine) {
                     let parts = (0..policies).step_by(POLICIES);
                     chunks.extend(parts.map(|first| Chunk {
                         workload,

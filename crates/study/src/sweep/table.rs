@@ -138,7 +138,7 @@ impl Row {
         let latency = summary.wakeup_latency_us;
         Row {
             time_s: Some(outcome.time_s),
-            energy_j: Some(outcome.energy_j),
+            energy_j: Some(outcome.energy_j).filter(|joules| joules.is_finite()),
             underload_per_s: Some(summary.underload_per_s),
             overload_core_ms: Some(summary.overload_core_ms),
             inversion_core_ms: Some(summary.inversion_core_ms),

@@ -69,7 +69,7 @@ impl Report {
         Report {
             workload: plan.workload.name.clone(),
             machine: plan.machine.name.clone(),
-            governor: plan.governor.to_string(),
+            governor: hearth_sim::governor_name(plan.machine, plan.governor).to_owned(),
             goal: plan.goal,
             model: plan.model.name().to_owned(),
             method: plan.method,
@@ -146,6 +146,7 @@ fn improvement(change: Change, goal: Goal) -> String {
 fn energy(saving: Change) -> String {
     let percent = saving.value * 100.0;
     match percent {
+        _ if percent.is_nan() => "an unknown amount of energy".into(),
         _ if percent.abs() < 0.05 => "as much energy".into(),
         _ if percent > 0.0 => format!("{percent:.1}% less energy"),
         _ => format!("{:.1}% more energy", -percent),
