@@ -224,7 +224,9 @@ mod tests {
         for name in Machine::names() {
             let machine = Machine::builtin(name).unwrap();
             let variants = variants(&machine);
-            assert!(variants.len() > 8, "{name}: {}", variants.len());
+            // Without frequencies, power and idle states, the costs are left.
+            let least = if machine.has_governor() { 8 } else { 5 };
+            assert!(variants.len() > least, "{name}: {}", variants.len());
             assert!(variants.iter().all(|(_, changed)| changed.name == machine.name));
         }
         let shift = variants(&Machine::builtin("xeon-5218").unwrap());

@@ -39,7 +39,7 @@ struct Detect {
     /// Name of the machine [default: derived from the processor's]
     #[arg(long)]
     name: Option<String>,
-    /// Describe these cores only, such as `0-3,8`. Needed if the machine has two kinds of cores or is
+    /// Describe these cores only, such as `0-3,8`. Needed if the machine is
     /// irregular
     #[arg(long, value_name = "LIST", value_parser = cores)]
     cores: Option<Cores>,

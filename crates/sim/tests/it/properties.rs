@@ -58,7 +58,8 @@ fn workload() -> impl Strategy<Value = Workload> {
 /// The name of a machine, its sockets, and cores per socket.
 fn shape() -> impl Strategy<Value = (&'static str, u16, u16)> {
     let names: Vec<&str> = Machine::names().collect();
-    (prop::sample::select(names), 1u16..4, prop::sample::select(vec![2u16, 4, 6]))
+    // At least four cores, which the affinities name, also without hyperthreads.
+    (prop::sample::select(names), 1u16..4, prop::sample::select(vec![4u16, 6]))
 }
 
 fn world() -> impl Strategy<Value = World> {
