@@ -80,7 +80,7 @@ pub const NOTICEABLE: f64 = 0.01;
 pub const SHORTEST_S: f64 = 0.05;
 
 /// How far another recording's gain lies from that of the only one. Assumption: a little more than the largest difference of
-/// 12 commands' gains, 2.5 points (lab/results/verdicts.md).
+/// 12 commands' gains, 2.5 points (docs/src/commands.md).
 const ONLY_RECORDING: f64 = 0.03;
 
 /// A governor that alone gives this share of the best speed-up is the first thing to try.
