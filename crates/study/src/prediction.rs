@@ -511,6 +511,21 @@ mod tests {
     }
 
     #[test]
+    fn a_governor_that_gains_nothing_more_is_not_part_of_the_best_setting() {
+        let best = |time_s| {
+            let runs = [
+                under("schedutil", "a", 10.0),
+                under("schedutil", "b", 8.0),
+                under("performance", "a", 9.9),
+                under("performance", "b", time_s),
+            ];
+            prediction(runs.into_iter().flatten().collect()).verdicts[0].best.setting.governor.clone()
+        };
+        assert_eq!(best(7.95), "schedutil");
+        assert_eq!(best(7.5), "performance");
+    }
+
+    #[test]
     fn governors_are_compared_as_policies_are() {
         let runs = [
             under("schedutil", "a", 10.0),
