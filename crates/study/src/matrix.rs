@@ -5,7 +5,7 @@ use crate::{Error, Prediction, Provenance, Run, Selection, Setting, WorkloadFact
 use hearth_machine::{Governor, Machine};
 use hearth_policy::{Policy, ScopedAssignment, Settings, Spec, load, names};
 use hearth_report::page::TimelinePanel;
-use hearth_sim::{Job, NOISE, Native, Outcome, World, governor_name};
+use hearth_sim::{Job, NOISE, Native, Outcome, World};
 use hearth_trace::{Reader, Writer};
 use hearth_workload::Workload;
 use rayon::prelude::*;
@@ -177,21 +177,23 @@ impl Matrix {
         seed: u64,
     ) -> Job<'a> {
         let (policy, params) = (&*variant.policy, &variant.params);
-        // The baseline stands for the kernel's own scheduler.
-        let sched_ext = self.world.sched_ext && variant.source != BASELINE;
         Job {
             governor,
             params,
             seed,
             noise: self.noise,
-            world: World { sched_ext, ..self.world },
+            world: world_of(self.world, &variant.source),
             ..Job::new(workload, machine, policy)
         }
     }
 
     pub(crate) fn setting(&self, machine: &Machine, governor: Governor, variant: &Variant) -> Setting {
-        let setting = setting(machine, governor, variant);
-        if self.no_governor(machine) { Setting { governor: String::new(), ..setting } } else { setting }
+        Setting {
+            machine: machine.name.clone(),
+            governor: if self.no_governor(machine) { String::new() } else { governor.to_string() },
+            policy: variant.name.clone(),
+            params: variant.params.shown(variant.policy.policy()).collect(),
+        }
     }
 
     /// All runs, ordered by machine, setting and seed.
@@ -214,13 +216,9 @@ impl Matrix {
     }
 }
 
-pub(crate) fn setting(machine: &Machine, governor: Governor, variant: &Variant) -> Setting {
-    Setting {
-        machine: machine.name.clone(),
-        governor: governor_name(machine, governor).to_owned(),
-        policy: variant.name.clone(),
-        params: variant.params.shown(variant.policy.policy()).collect(),
-    }
+/// The world in which a policy is simulated: `eevdf` stands for the kernel's own scheduler, which sched_ext does not run.
+pub(crate) fn world_of(world: World, policy: &str) -> World {
+    World { sched_ext: world.sched_ext && policy != BASELINE, ..world }
 }
 
 /// Simulates one run. Writes its trace to `path`, and returns a panel with this number of `columns`.
@@ -304,4 +302,16 @@ fn variants(policies: &[Spec], params: &[ScopedAssignment]) -> Result<Vec<Varian
 /// Each value once, in order.
 fn unique<T: PartialEq>(values: &[T]) -> impl Iterator<Item = &T> {
     values.iter().enumerate().filter(|(i, value)| !values[..*i].contains(value)).map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sched_ext_runs_all_policies_but_the_baseline() {
+        let sched_ext = |world, policy| world_of(world, policy).sched_ext;
+        let on = World { sched_ext: true, ..World::default() };
+        assert!(sched_ext(on, "ember") && !sched_ext(on, BASELINE) && !sched_ext(World::ALL, "ember"));
+    }
 }

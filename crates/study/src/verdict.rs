@@ -79,6 +79,8 @@ pub const NOTICEABLE: f64 = 0.01;
 /// looks at it every 4 ms: what ran before decides a shorter run.
 pub const SHORTEST_S: f64 = 0.05;
 
+const DIFFERING: &str = "how much the recordings differ";
+
 /// How far another recording's gain lies from that of the only one. Assumption: a little more than the largest difference of
 /// 12 commands' gains, 2.5 points (docs/src/commands.md).
 const ONLY_RECORDING: f64 = 0.03;
@@ -115,7 +117,9 @@ impl NoVerdict {
         }
         let (least, most) = (cycles.iter().min()?, cycles.iter().max()?);
         if most / 2 > *least {
-            let why = "the recordings are too noisy: their work differs more than twofold".to_owned();
+            let why = "the work of the recordings differs more than twofold; a run must not find the results of the \
+                       one before: record `sh -c 'make clean && make'`"
+                .to_owned();
             return none(Reason::TooNoisy, why);
         }
         None
@@ -151,7 +155,7 @@ impl Effect {
         let model = self.model.as_ref();
         let sources = [
             (self.seeds_ci95, "chance (the seeds)"),
-            (self.another_recording(), "how much the recordings differ"),
+            (self.another_recording(), DIFFERING),
             (model.map(|model| [model.low, model.high]), model.map_or("", |model| in_words(&model.by))),
         ];
         let known = || sources.iter().filter_map(|(ends, words)| Some(((*ends)?, *words)));
@@ -260,6 +264,11 @@ impl Verdict {
             }
             Conclusion::CannotTell if self.best.range.is_none() => {
                 format!("no verdict: one run cannot tell {best} from {baseline}")
+            }
+            Conclusion::CannotTell if self.best.mostly == DIFFERING && self.best.recordings == 1 => {
+                format!(
+                    "no verdict: one recording cannot tell {best} from {baseline} ({range}); use `--repeat 4`"
+                )
             }
             Conclusion::CannotTell => {
                 format!("no verdict: too noisy to tell {best} from {baseline} ({range})")

@@ -84,8 +84,8 @@ pub struct Args {
     #[arg(long, default_value_t = 1, help_heading = SEARCH)]
     seed: u64,
 
-    /// The world around the workload, as for `hearth sim`
-    #[arg(long, value_name = "PARTS", default_value_t = World::default(), help_heading = SEARCH)]
+    /// The world around the workload, as for `hearth predict`
+    #[arg(long, value_name = "PARTS", default_value_t = World { sched_ext: true, ..World::default() }, help_heading = SEARCH)]
     world: World,
 
     #[command(flatten, next_help_heading = SEARCH)]

@@ -599,6 +599,7 @@ fn a_prediction_says_where_it_comes_from_and_how_sure_it_is() {
     let verdict = &document["verdicts"][0];
     assert!(verdict["recordings_ci95"].is_array() && verdict["seeds_ci95"].is_array(), "{verdict}");
     assert_eq!(document["provenance"]["seeds"], serde_json::json!([1, 2]));
+    assert_eq!(document["provenance"]["world"], "handovers,sched_ext");
     assert_eq!(document["runs"][2]["recording"], 1);
     assert!(document["answer"]["sentence"].as_str().is_some_and(|text| text.starts_with("xeon-5218: ")));
 }

@@ -19,7 +19,7 @@ pub fn section(findings: &[Finding], accuracy: &str) -> String {
 }
 
 fn one(finding: &Finding) -> String {
-    let mut html = format!("<div><p><strong>{}</strong></p>", escape(&finding.sentence));
+    let mut html = format!("<div><p>{}</p>", escape(&finding.sentence));
     if !finding.rows.is_empty() {
         let _ = write!(
             html,

@@ -133,7 +133,7 @@ fn every_result_appears_once_in_each_view() {
     assert_eq!(section(&page, "frequencies").matches("role=\"img\"").count(), 12);
     assert_eq!(section(&page, "traces").matches("<canvas").count(), 12);
     let result = section(&page, "result");
-    assert!(result.contains("<strong>Verdict</strong>") && result.contains("Accuracy"));
+    assert!(result.contains("<p>Verdict</p>") && result.contains("Accuracy"));
     assert_eq!(result.matches("<th scope=\"row\"").count(), 3);
     assert!(section(&page, "provenance").contains("hearth predict"));
     assert_eq!(table.matches(">870<").count(), 12);

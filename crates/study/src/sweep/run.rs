@@ -3,7 +3,7 @@
 use super::chunk::{Chunk, Sweep};
 use super::table::{self, End, Row};
 use crate::Error;
-use crate::matrix::{Variant, setting};
+use crate::matrix::Variant;
 use crate::statistics::{Sample, speedup};
 use hearth_sim::{Job, Outcome, SimError, run};
 use rayon::prelude::*;
@@ -142,7 +142,7 @@ impl Sweep {
         limit: Duration,
     ) -> Result<Vec<Row>, Error> {
         let workload = &self.workloads[chunk.workload].name;
-        let setting = setting(chunk.machine, chunk.governor, variant);
+        let setting = self.matrix.setting(chunk.machine, chunk.governor, variant);
         let mut known = known.map(Vec::into_iter);
         let mut rows: Vec<Row> = Vec::new();
         for seed in self.seeds() {

@@ -1,6 +1,7 @@
 //! The search with simulations: the best product for a workload on a machine.
 
 use crate::NOTICEABLE;
+use crate::matrix::world_of;
 use crate::statistics::{Change, Sample, saving, speedup};
 use crate::tune::pool::Pool;
 use crate::tune::{Error, Experience, Method, Search};
@@ -238,7 +239,7 @@ impl Runner<'_> {
         let job = Job {
             governor: plan.governor,
             seed,
-            world: plan.world,
+            world: world_of(plan.world, policy.policy().name()),
             limit,
             ..Job::new(plan.workload, plan.machine, policy)
         };
