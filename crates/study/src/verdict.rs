@@ -32,6 +32,9 @@ pub struct Effect {
     pub seeds_ci95: Option<[f64; 2]>,
     /// Number of recordings.
     pub recordings: usize,
+    /// Whether the workload was recorded, so that another recording differs.
+    #[serde(skip)]
+    pub recorded: bool,
     /// 95% confidence interval over the recordings; `None`: there is one.
     pub recordings_ci95: Option<[f64; 2]>,
     /// What other assumptions give; `None`: not simulated.
@@ -137,11 +140,18 @@ impl Effect {
             mostly: String::new(),
             seeds_ci95: against.seeds.ci95,
             recordings: against.recordings,
+            recorded: false,
             recordings_ci95: against.speedup.ci95.filter(|_| against.recordings > 1),
             model: None,
             energy_saving: against.saving.value,
         };
         Some(effect.concluded())
+    }
+
+    /// The same of a recorded workload.
+    #[must_use]
+    pub fn of_recording(self) -> Effect {
+        Effect { recorded: true, ..self }.concluded()
     }
 
     /// Adds what other assumptions do to it.
@@ -168,22 +178,17 @@ impl Effect {
         let by_model =
             widest.is_some_and(|(ends, _)| model.is_some_and(|model| ends == [model.low, model.high]));
         self.conclusion = match clear {
-            Conclusion::Faster | Conclusion::Slower if conclusion(range) != clear => {
-                if by_model {
-                    Conclusion::DependsOnModel
-                } else {
-                    Conclusion::CannotTell
-                }
-            }
-            _ => clear,
+            _ if conclusion(range) == clear => clear,
+            Conclusion::Faster | Conclusion::Slower if by_model => Conclusion::DependsOnModel,
+            _ => Conclusion::CannotTell,
         };
         Effect { range, mostly, ..self }
     }
 
     /// The 95% prediction interval of another recording: √(n + 1) times as wide as the confidence interval of the mean of n.
-    /// Where assumptions are varied, that of a single recording is assumed.
+    /// Assumed if there is one.
     fn another_recording(&self) -> Option<[f64; 2]> {
-        if self.recordings == 1 && self.model.is_some() && self.recordings_ci95.is_none() {
+        if self.recorded && self.recordings == 1 {
             return Some([self.speedup - ONLY_RECORDING, self.speedup + ONLY_RECORDING]);
         }
         let wider = (self.recordings as f64 + 1.0).sqrt();
@@ -332,6 +337,7 @@ mod tests {
             mostly: String::new(),
             seeds_ci95: Some([speedup - reach, speedup + reach]),
             recordings: 1,
+            recorded: false,
             recordings_ci95: None,
             model: None,
             energy_saving: f64::NAN,
@@ -368,13 +374,14 @@ mod tests {
         let narrow = effect("nest", "schedutil", 0.1, 0.002);
         assert_eq!(narrow.mostly, "chance (the seeds)");
         let wide = narrow.clone().with(model(0.08, 0.2));
-        assert_eq!((wide.conclusion, wide.range), (Conclusion::Faster, Some([0.1 - ONLY_RECORDING, 0.2])));
+        assert_eq!((wide.conclusion, wide.range), (Conclusion::Faster, Some([0.08, 0.2])));
+        assert_eq!(wide.clone().of_recording().range, Some([0.1 - ONLY_RECORDING, 0.2]));
         assert_eq!(
             verdict(wide, None).sentence("make"),
-            "m: `make` gains +10.0% with nest, schedutil (+7.0 to +20.0%, mostly how much of the work waits for memory), \
+            "m: `make` gains +10.0% with nest, schedutil (+8.0 to +20.0%, mostly how much of the work waits for memory), \
              over eevdf under schedutil."
         );
-        let small = effect("nest", "schedutil", 0.02, 0.002).with(model(0.019, 0.021));
+        let small = effect("nest", "schedutil", 0.02, 0.002).of_recording();
         assert_eq!(
             (small.conclusion, &*small.mostly),
             (Conclusion::CannotTell, "how much the recordings differ")
