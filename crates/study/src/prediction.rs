@@ -307,7 +307,11 @@ impl Prediction {
         let settings: Vec<Setting> =
             runs.chunk_by(|a, b| a.setting == b.setting).map(|runs| runs[0].setting.clone()).collect();
         runs.sort_by_key(|run| settings.iter().position(|setting| *setting == run.setting));
-        Some(Prediction { provenance, ..Prediction::new(workload, runs, panels) })
+        let mut prediction = Prediction { provenance, ..Prediction::new(workload, runs, panels) };
+        for effect in prediction.verdicts.iter_mut().flat_map(Verdict::effects_mut) {
+            *effect = effect.clone().of_recording();
+        }
+        Some(prediction)
     }
 
     /// A sentence and three rows at most for each machine: its baseline, the governor alone, and the best setting.

@@ -64,8 +64,8 @@ impl Matrix {
         effects.filter_map(each).sum()
     }
 
-    /// Adds to each clear effect of a prediction of recordings what other assumptions give, and to all how recordings differ.
-    /// Of several recordings, `workload` is one. Calls `done` after each simulation.
+    /// Adds to each clear effect of a prediction of this matrix what other assumptions give. Of several recordings,
+    /// `workload` is one. Calls `done` after each simulation.
     pub fn weigh(
         &self,
         prediction: &mut Prediction,
@@ -80,9 +80,6 @@ impl Matrix {
             let baseline = (best.0, governor, variant);
             let model = self.sensitivity(workload, [baseline, best], effect.speedup, &done)?;
             *effect = effect.clone().with(model);
-        }
-        for effect in prediction.verdicts.iter_mut().flat_map(|verdict| verdict.effects_mut()) {
-            *effect = effect.clone().of_recording();
         }
         Ok(())
     }
