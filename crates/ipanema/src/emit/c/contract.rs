@@ -337,7 +337,7 @@ impl Unit<'_> {
             select_member: assert("", Acsl::from(format!("{src}_in")).iff(candidate(&src))),
             second: assert("second_phase", nobody.or(preferred)),
             walk: walk_of(""),
-            walk_several: walk_of("enough, "),
+            walk_several: walk_of(&format!("{}, ", v.enough)),
             third: assert("third_phase", Acsl::all(third)),
         })
     }
@@ -440,6 +440,7 @@ pub struct StealNames {
     pub stolen: String,
     pub from_core: String,
     pub best: String,
+    pub enough: String,
     pub bests: Vec<String>,
 }
 

@@ -18,6 +18,8 @@ struct Variables {
     stolen: String,
     from_core: String,
     best: String,
+    /// No more threads are taken from this core.
+    enough: String,
     /// Where the memoised values are.
     memo: String,
 }
@@ -38,6 +40,7 @@ impl Unit<'_> {
             stolen: body.fresh("stolen"),
             from_core: body.fresh("from_core"),
             best: body.fresh("best"),
+            enough: body.fresh("enough"),
             memo: body.fresh("memo"),
         };
         (variables, body)
@@ -51,8 +54,9 @@ impl Unit<'_> {
             Some(select) => select.by.iter().map(|_| body.fresh(word(select.extreme))).collect(),
             None => Vec::new(),
         };
-        let Variables { thief, victims, src, thread, candidates, stolen, from_core, best, .. } = v;
-        let names = StealNames { thief, victims, src, thread, candidates, stolen, from_core, best, bests };
+        let Variables { thief, victims, src, thread, candidates, stolen, from_core, best, enough, .. } = v;
+        let names =
+            StealNames { thief, victims, src, thread, candidates, stolen, from_core, best, enough, bests };
         match self.steal_contract(steal, &names) {
             Ok(contract) => (contract, Vec::new()),
             Err(why) => (StealContract::default(), vec![why]),
@@ -143,11 +147,11 @@ impl Unit<'_> {
         }
         let queues = &self.names.queue_constants;
         if queues.len() > 1 {
-            out.line("bool enough = false;");
+            out.line(&format!("bool {} = false;", v.enough));
         }
         for (i, queue) in queues.iter().enumerate() {
             if i > 0 {
-                out.open("if (!enough) {");
+                out.open(&format!("if (!{}) {{", v.enough));
             }
             let walk = if queues.len() > 1 { &contract.walk_several } else { &contract.walk };
             out.open(&format!("SAAKM_EACH_THREAD(s, {thread}, {src}, {queue}{}) {{", self.last(walk)));
@@ -217,7 +221,7 @@ impl Unit<'_> {
         let done = |out: &mut Text, test: String| {
             if several_queues {
                 out.open(&format!("if ({test}) {{"));
-                out.line("enough = true;");
+                out.line(&format!("{} = true;", v.enough));
                 out.line("break;");
                 out.close("}");
             } else {
