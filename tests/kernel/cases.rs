@@ -26,6 +26,9 @@ pub struct Shape {
     /// Hardware threads of a physical core.
     #[serde(default = "one")]
     smt: u16,
+    /// Exit latencies of its idle states in µs; none: it has no cpuidle.
+    #[serde(default)]
+    idle_us: Vec<u16>,
     /// Kernel parameters.
     #[serde(default)]
     pub append: String,
@@ -42,7 +45,7 @@ impl Shape {
             smt: Some(self.smt),
             ..Wish::default()
         };
-        Topology::new(wish).expect("a topology")
+        Topology { idle_us: self.idle_us.clone(), ..Topology::new(wish).expect("a topology") }
     }
 
     /// How many times its time limit a case may take on the host.

@@ -6,7 +6,7 @@ use crate::error::{Console, Error};
 use crate::initramfs::Initramfs;
 use crate::kernel::Kernel;
 use crate::parameters::parameters;
-use crate::qemu::{Device, Launch, Qemu};
+use crate::qemu::{Device, Launch, Qemu, acpi};
 use crate::share::{Access, Share};
 use crate::stream::End;
 use crate::topology::Topology;
@@ -183,6 +183,12 @@ impl Guest {
     ) -> Result<(), Error> {
         let path = self.folder.path().join("initramfs");
         initramfs.write(&path)?;
+        let acpi = self.folder.path().join("acpi");
+        let described = qemu.architecture == Architecture::X86_64 && !topology.idle_us.is_empty();
+        if described {
+            let table = acpi::idle_states(topology.cpus(), &topology.idle_us);
+            std::fs::write(&acpi, table).map_err(Error::file("write", &acpi))?;
+        }
         let launch = Launch {
             architecture: qemu.architecture,
             accelerator,
@@ -190,6 +196,7 @@ impl Guest {
             memory_mib,
             kernel: &kernel.image,
             initramfs: &path,
+            acpi: described.then_some(acpi.as_path()),
             parameters: &parameters(qemu.architecture, accelerator, kernel.jiffies(), own_parameters),
             console: &self.console,
             devices: &self.devices,

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use hearth_machine::topology::Shape;
+use hearth_machine::{IdleState, Machine};
 use std::ffi::OsString;
 
 /// QEMU's limit of CPUs without an interrupt remapper.
@@ -41,12 +42,15 @@ pub struct Topology {
     pub threads: u16,
     /// ACPI distances between the NUMA nodes; the length is their number. CPUs are split evenly over the nodes.
     pub distances: Vec<Vec<u8>>,
+    /// Exit latencies of the idle states that the guest's kernel believes its x86 processors to have, in µs, ascending. All
+    /// of them halt. Without any, the kernel has no cpuidle.
+    pub idle_us: Vec<u16>,
 }
 
 impl Default for Topology {
     /// Four cores with one cache.
     fn default() -> Self {
-        Topology { packages: 1, cores: 4, threads: 1, distances: uniform(1) }
+        Topology { packages: 1, cores: 4, threads: 1, distances: uniform(1), idle_us: Vec::new() }
     }
 }
 
@@ -85,9 +89,9 @@ impl Topology {
         Self::split(packages, cores, threads, uniform(nodes.unwrap_or(packages)))
     }
 
-    /// The topology of a machine.
-    pub fn of_machine(machine: &hearth_machine::Topology) -> Result<Self, Error> {
-        let shape: &Shape = machine.shape();
+    /// The topology of a machine, with the exit latencies of its idle states.
+    pub fn of_machine(machine: &Machine) -> Result<Self, Error> {
+        let shape: &Shape = machine.topology.shape();
         let first = shape.kinds.first();
         if shape
             .kinds
@@ -100,7 +104,11 @@ impl Topology {
         }
         let packages = shape.sockets * shape.llcs_per_socket;
         let cores = shape.cores_per_socket / shape.llcs_per_socket;
-        Self::split(packages, cores, shape.threads_per_core, shape.numa_distances.clone())
+        let idle_us = |state: &IdleState| u16::try_from(state.exit_latency_us).unwrap_or(u16::MAX);
+        Ok(Topology {
+            idle_us: machine.idle.iter().map(idle_us).collect(),
+            ..Self::split(packages, cores, shape.threads_per_core, shape.numa_distances.clone())?
+        })
     }
 
     /// Splits CPUs over nodes. A node may hold several packages. If a package holds several nodes, its cache
@@ -117,7 +125,13 @@ impl Topology {
         let even =
             nodes.is_multiple_of(packages) && cores.is_multiple_of(parts) || packages.is_multiple_of(nodes);
         match even {
-            true => Ok(Topology { packages: packages * parts, cores: cores / parts, threads, distances }),
+            true => Ok(Topology {
+                packages: packages * parts,
+                cores: cores / parts,
+                threads,
+                distances,
+                idle_us: Vec::new(),
+            }),
             false => Err(Error::Topology(format!(
                 "{packages} sockets of {cores} cores cannot be split evenly over {nodes} NUMA nodes"
             ))),
@@ -241,7 +255,7 @@ mod tests {
             let machine = hearth_machine::Machine::load(name).unwrap();
             let shape = machine.topology.shape();
             let uneven = shape.kinds.iter().any(|kind| kind.threads_per_core != shape.threads_per_core);
-            let topology = Topology::of_machine(&machine.topology);
+            let topology = Topology::of_machine(&machine);
             if uneven || machine.topology.core_count() > 255 {
                 assert!(topology.is_err(), "{name}");
                 continue;

@@ -16,6 +16,8 @@ mkdir -p /tmp/run/systemd/system
 cp /tmp/unit /tmp/run/systemd/system/hearth@.service
 cp "$1" /tmp/run/hearth
 mount --move /tmp/run /run
+# systemd-tmpfiles empties it.
+mount -t tmpfs none /tmp
 echo '[Unit]' >/run/systemd/system/alone.target
 export container=other
 exec /lib/systemd/systemd --system --unit=alone.target --log-target=console

@@ -98,7 +98,7 @@ pub struct Guest {
     /// Number of NUMA nodes [default: one per socket]
     #[arg(long, value_name = "N", help_heading = "Topology")]
     numa: Option<u16>,
-    /// Take the topology of a machine: the name of a built-in one (`hearth list machines`), or the path of a
+    /// Take the topology and the idle states' latencies of a machine: the name of a built-in one (`hearth list machines`), or the path of a
     /// machine file
     #[arg(short, long, help_heading = "Topology")]
     machine: Option<String>,
@@ -225,7 +225,7 @@ impl Guest {
 
     fn topology(&self) -> Result<Topology, Failure> {
         let topology = match &self.machine {
-            Some(machine) => Topology::of_machine(&Machine::load(machine)?.topology),
+            Some(machine) => Topology::of_machine(&Machine::load(machine)?),
             None => Topology::new(Wish {
                 cpus: self.cpus,
                 sockets: self.sockets,

@@ -30,6 +30,8 @@ pub(crate) struct Launch<'a> {
     pub memory_mib: u64,
     pub kernel: &'a Path,
     pub initramfs: &'a Path,
+    /// A table of [`acpi`](super::acpi).
+    pub acpi: Option<&'a Path>,
     pub parameters: &'a str,
     /// File that receives the kernel's console.
     pub console: &'a Path,
@@ -54,6 +56,9 @@ impl Launch<'_> {
         let text = |word: &'static str| OsStr::new(word);
         add(&[text("-nodefaults"), text("-no-user-config"), text("-no-reboot")]);
         add(&[text("-display"), text("none"), text("-machine"), text(self.machine())]);
+        if let Some(table) = self.acpi {
+            add(&[text("-acpitable"), &with_path("file=", table)]);
+        }
         let accelerator = match self.accelerator {
             Accelerator::Kvm => "kvm",
             Accelerator::Tcg => "tcg,thread=multi",
@@ -150,6 +155,7 @@ mod tests {
             memory_mib: 2048,
             kernel: Path::new("/k/vmlinux"),
             initramfs: Path::new("/run/initramfs"),
+            acpi: Some(Path::new("/run/acpi")),
             parameters: "console=ttyS0 quiet",
             console: Path::new("/run/console"),
             devices: &devices,
@@ -158,6 +164,7 @@ mod tests {
             launch.arguments().unwrap().into_iter().map(|word| word.into_string().unwrap()).collect();
         let expected = "-nodefaults\n-no-user-config\n-no-reboot\n-display none\n\
             -machine q35,sata=off,smbus=off,vmport=off\n\
+            -acpitable file=/run/acpi\n\
             -accel tcg,thread=multi\n\
             -cpu max,vendor=GenuineIntel,family=6,model=85,stepping=7,monitor=off\n\
             -smp 4,sockets=1,cores=4,threads=1\n\

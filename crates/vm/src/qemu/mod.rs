@@ -1,5 +1,6 @@
 //! QEMU: the installed one if it is new enough, else one that is fetched and run from the cache.
 
+pub(crate) mod acpi;
 mod arguments;
 mod version;
 
