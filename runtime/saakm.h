@@ -53,7 +53,7 @@
 #ifndef SAAKM_H
 #define SAAKM_H
 
-#define SAAKM_ABI 2
+#define SAAKM_ABI 3
 
 /* A tick as in the papers (HZ=250), whatever the kernel's HZ. */
 #define SAAKM_TICK_NS 4000000LL

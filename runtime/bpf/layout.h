@@ -155,7 +155,9 @@ struct saakm_core {
 	uint32_t seen_khz;                   /* frequency at the last tick, 0: unknown */
 	uint32_t pending_head, pending_tail; /* ring of postponed moves, in context POSTPONED */
 	uint32_t part;                       /* struct saakm_parts */
-	uint32_t pad_domain[4];
+	uint32_t capacity;     /* written by the loader: 1 to 1024, the fastest cores */
+	uint32_t exit_latency; /* of its idle state, as last logged (log.h) */
+	uint32_t pad_domain[2];
 	uint64_t idle_since;   /* start of the last idle period */
 	uint64_t last_tick;    /* time of the last event tick */
 	uint64_t warm_ns;      /* duration of the spin at the next idle */
@@ -296,7 +298,7 @@ enum saakm_log_kind {
 	SAAKM_L_NONE,
 	/* Input of handlers. */
 	SAAKM_L_SETS, /* word `flag` of online, idle, idle_whole, waiting, claimed */
-	SAAKM_L_CORE, /* core and its running thread: nr_ready, seen_khz, idle_since */
+	SAAKM_L_CORE, /* core and its running thread: nr_ready, seen_khz, idle_since, exit latency */
 	/* thread: core, weight, runtime, running_since, affinity word 0, queue | state << 8 */
 	SAAKM_L_THREAD,
 	SAAKM_L_AFFINITY, /* thread: word `flag` of its affinity, if not 0 */

@@ -74,6 +74,8 @@ struct saakm_logged_core {
 	u64 idle_since, running_since;
 };
 
+/* A handler sees what was logged: the idle state can change at any time. */
+#define SAAKM_EXIT_LATENCY(c) saakm_core_at(c)->exit_latency
 #define SAAKM_LOGGED_CORES ((struct saakm_logged_core SAAKM_MEM *)(u64)SAAKM_TOLD_AT)
 #define SAAKM_LOGGED_SETS ((struct saakm_set SAAKM_MEM *)(u64)SAAKM_TOLD_SETS_AT)
 _Static_assert(sizeof(struct saakm_logged_core) * SAAKM_MAX_CORES <= SAAKM_CORES_AT - SAAKM_TOLD_AT,
@@ -90,6 +92,7 @@ _Static_assert(SAAKM_WORLD_AT + sizeof(struct saakm_world) <= SAAKM_TOLD_SETS_AT
 #define SAAKM_UNLOCK() ((void)0)
 #define SAAKM_IRQS_OFF(flags) ((void)0)
 #define SAAKM_IRQS_ON(flags) ((void)0)
+#define SAAKM_EXIT_LATENCY(c) saakm_cpuidle_latency(c)
 #define SAAKM_LOG(kind, flag, core, thread, a, b, c) ((void)0)
 #define SAAKM_LOG_WALK(c, queue) 0
 #define SAAKM_LOG_VISIT(t, walk) ((void)(walk), true)

@@ -302,10 +302,27 @@ static __always_inline int64_t saakm_min_frequency(saakm_t s, core_t c)
 	return saakm_core_at(c)->min_khz;
 }
 
-/* Always 0: sched_ext does not report the idle state of a core. */
+static __always_inline int64_t saakm_capacity(saakm_t s, core_t c)
+{
+	return saakm_core_at(c)->capacity;
+}
+
+/* Exit latency of the idle state that cpuidle has chosen for c. 0 if c executes, or if the kernel manages no idle states. */
+static __always_inline nsec_t saakm_cpuidle_latency(core_t c)
+{
+	const struct cpuidle_state *state;
+	const struct rq *rq;
+
+	if (!bpf_core_field_exists(rq->idle_state))
+		return 0;
+	rq = bpf_per_cpu_ptr(&runqueues, c);
+	state = rq ? rq->idle_state : NULL;
+	return state ? state->exit_latency_ns : 0;
+}
+
 static __always_inline nsec_t saakm_exit_latency(saakm_t s, core_t c)
 {
-	return 0;
+	return SAAKM_EXIT_LATENCY(c);
 }
 
 static __always_inline nsec_t saakm_idle_since(saakm_t s, core_t c)

@@ -160,12 +160,13 @@ static __always_inline void saakm_log_core(u32 c)
 	struct saakm_log_record *r;
 	thread_t t;
 	u64 since = 0, word;
-	u32 weight = 0, serial = 0;
+	u32 weight = 0, serial = 0, exit_latency;
 
 	c &= SAAKM_MAX_CORES - 1;
 	core = saakm_core_at(c);
 	last = &SAAKM_LOGGED_CORES[c];
 	word = SAAKM_LOAD(saakm_word_of(c));
+	exit_latency = saakm_cpuidle_latency(c);
 	t = saakm_thread_at(saakm_current_of(word));
 	if (t) {
 		since = t->running_since;
@@ -174,7 +175,8 @@ static __always_inline void saakm_log_core(u32 c)
 	}
 	if (last->nr_ready == saakm_ready_of(word) && last->current == serial &&
 	    last->seen_khz == core->seen_khz && last->weight == weight &&
-	    last->idle_since == core->idle_since && last->running_since == since)
+	    last->idle_since == core->idle_since && last->running_since == since &&
+	    core->exit_latency == exit_latency)
 		return;
 	if (t &&
 	    (last->current != serial || last->running_since != since || last->weight != weight))
@@ -185,13 +187,15 @@ static __always_inline void saakm_log_core(u32 c)
 	last->weight = weight;
 	last->idle_since = core->idle_since;
 	last->running_since = since;
+	core->exit_latency = exit_latency;
 	r = saakm_log_reserve(SAAKM_LOG_WHAT(SAAKM_L_CORE, 0, c, serial));
 	if (!r)
 		return;
 	r->a = saakm_ready_of(word);
 	r->b = core->seen_khz;
 	r->c = core->idle_since;
-	r->d = r->e = r->f = 0;
+	r->d = exit_latency;
+	r->e = r->f = 0;
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 

@@ -65,7 +65,7 @@ typedef const struct saakm_domain *domain_t;
 struct saakm_core {
 	thread_t current;
 	uint32_t nr_ready, nr_running;
-	uint32_t seen_khz, min_khz, exit_latency_ns;
+	uint32_t seen_khz, min_khz, capacity, exit_latency_ns;
 	nsec_t idle_since;
 };
 
@@ -141,6 +141,8 @@ int64_t saakm_nr_running(saakm_t s, core_t c);
 int64_t saakm_frequency(saakm_t s, core_t c);
 /*@ requires c < SAAKM_MAX_CORES; assigns \nothing; ensures \result == saakm_the.core[c].min_khz; */
 int64_t saakm_min_frequency(saakm_t s, core_t c);
+/*@ requires c < SAAKM_MAX_CORES; assigns \nothing; ensures \result == saakm_the.core[c].capacity; */
+int64_t saakm_capacity(saakm_t s, core_t c);
 /*@ requires c < SAAKM_MAX_CORES; assigns \nothing; ensures \result == saakm_the.core[c].exit_latency_ns; */
 nsec_t saakm_exit_latency(saakm_t s, core_t c);
 /*@ requires c < SAAKM_MAX_CORES; assigns \nothing; ensures \result == saakm_the.core[c].idle_since; */

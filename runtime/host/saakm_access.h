@@ -129,6 +129,11 @@ static inline int64_t saakm_min_frequency(saakm_t s, core_t c)
 	return s->cores[c].min_khz;
 }
 
+static inline int64_t saakm_capacity(saakm_t s, core_t c)
+{
+	return s->cores[c].capacity;
+}
+
 static inline nsec_t saakm_exit_latency(saakm_t s, core_t c)
 {
 	return s->cores[c].exit_latency_ns;

@@ -40,6 +40,7 @@ struct saakm_core {
 	uint32_t nr_running;         /* nr_ready, and 1 if a thread runs */
 	uint32_t seen_khz;           /* frequency at the core's last tick */
 	uint32_t min_khz;            /* 0: frequencies are unknown */
+	uint32_t capacity;           /* 1 to 1024: the fastest cores */
 	uint32_t exit_latency_ns;    /* of its current idle state; 0: busy */
 	core_t domain[SAAKM_LEVELS]; /* index into saakm.domains[level] */
 	nsec_t idle_since;           /* start of the last idle period */

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// By how many percent a cost may differ from the stored one: what else a guest does is not the same in two runs. A fork
-/// finds more or fewer cores that sleep, and reads files that the host may keep it waiting for: 34,000 to 69,000 were seen.
-const MAY_DIFFER: [(&str, f64); 4] = [("idle", 4.0), ("busy", 4.0), ("fork", 50.0), ("tick", 10.0)];
+/// finds more or fewer cores that sleep, and reads files that the host may keep it waiting for: 34,000 to 69,000 were seen. Some
+/// ticks balance: 2,024 to 3,173 were seen.
+const MAY_DIFFER: [(&str, f64); 4] = [("idle", 4.0), ("busy", 4.0), ("fork", 50.0), ("tick", 60.0)];
 
 /// How much more where another kernel or compiler made the stored costs.
 const ELSEWHERE: f64 = 5.0;

@@ -230,6 +230,7 @@ pub(crate) fn apply(memory: &mut Memory<'_>, replayed: &mut Replayed, record: &R
                 nr_ready: record.a as u32,
                 seen_khz: record.b as u32,
                 idle_since: record.c as i64,
+                exit_latency_ns: record.d as u32,
                 current,
             };
         }

@@ -2,10 +2,10 @@
 //! compared with the logged ones.
 
 use crate::decision::decision;
-use hearth_scx::log::{Header, Record, kind};
+use hearth_scx::log::{self, Header, Record, kind};
 use hearth_scx::topology::Group;
 use hearth_sim::Native;
-use hearth_sim::saakm::{Call, Decision, Domain, Host, LEVELS, Memory, Runtime, SET_WORDS, Set};
+use hearth_sim::saakm::{Call, CoreFacts, Decision, Domain, Host, LEVELS, Memory, Runtime, SET_WORDS, Set};
 use std::collections::{BTreeMap, HashMap};
 
 /// Largest number of ready queues of a core.
@@ -22,6 +22,7 @@ pub struct LoggedCore {
     pub nr_ready: u32,
     pub seen_khz: u32,
     pub idle_since: i64,
+    pub exit_latency_ns: u32,
     pub current: Option<u32>,
 }
 
@@ -80,12 +81,12 @@ pub type Replica<'a> = Host<'a, Replayed>;
 /// The policy before its first event. The header must have been checked.
 pub fn replica<'a>(policy: &'a Native, header: &Header) -> Replica<'a> {
     let nr_cores = header.cores.last().map_or(1, |core| core.cpu as usize + 1);
-    let mut min_khz = vec![0; nr_cores];
+    let mut facts = vec![CoreFacts { min_khz: 0, capacity: log::full_capacity() }; nr_cores];
     for core in &header.cores {
-        min_khz[core.cpu as usize] = core.min_khz;
+        facts[core.cpu as usize] = CoreFacts { min_khz: core.min_khz, capacity: core.capacity };
     }
     Host {
-        memory: Memory::new(policy, &header.params, &min_khz, domains(header)),
+        memory: Memory::new(policy, &header.params, &facts, domains(header)),
         runtime: Replayed {
             known: header.cores.iter().map(|core| core.cpu).collect(),
             threads: HashMap::new(),
@@ -150,6 +151,7 @@ impl Replayed {
             core.nr_ready = logged.nr_ready;
             core.seen_khz = logged.seen_khz;
             core.idle_since = logged.idle_since;
+            core.exit_latency_ns = logged.exit_latency_ns;
             memory.set_current(id, logged.current);
         }
         self.scheduling = matches!(call, Call::Schedule { .. });

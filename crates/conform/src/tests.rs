@@ -154,7 +154,7 @@ fn header(policy: &Native) -> Header {
     Header {
         policy: policy.name().into(),
         params: policy.policy().params().iter().map(|param| param.initial).collect(),
-        cores: (0..CORES).map(|cpu| Core { cpu, min_khz: 1_000_000 }).collect(),
+        cores: (0..CORES).map(|cpu| Core { cpu, min_khz: 1_000_000, capacity: 1024 }).collect(),
         domains: Domains { groups: [pairs, all([2, 1, 0, 0]), all([2, 1, 1, 0]), all([2, 1, 1, 1])] },
         ..Header::default()
     }

@@ -27,6 +27,8 @@ pub struct Host {
     pub nominal_khz: u32,
     /// Lowest and highest frequency in kHz.
     pub khz_range: (u32, u32),
+    /// Speed of each core of `cpus` at its highest frequency, 1 to 1024: the fastest ones.
+    pub capacities: Vec<u32>,
     /// Names of the idle states, shallowest first.
     pub idle_states: Vec<String>,
 }
@@ -54,6 +56,7 @@ impl Host {
                 files.cpufreq(&cpus, "cpuinfo_min_freq").min().unwrap_or(0),
                 files.cpufreq(&cpus, "cpuinfo_max_freq").max().unwrap_or(0),
             ),
+            capacities: capacities(files, &cpus),
             idle_states: idle_states(files, cpus.first().copied().unwrap_or(0)),
             possible: files.cores("sys/devices/system/cpu/possible").unwrap_or_else(|| cpus.clone()),
             cpus,
@@ -113,6 +116,19 @@ fn nominal_khz(files: &Files, cpus: &[u32], cpuinfo: &str) -> u32 {
         .unwrap_or(0)
 }
 
+/// From the first of these files that all cores have; the kernel compares its cores in the same order. All are equal if
+/// there is none.
+fn capacities(files: &Files, cpus: &[u32]) -> Vec<u32> {
+    let read = |file| -> Option<Vec<u64>> {
+        cpus.iter().map(|&cpu| files.cpu(cpu, file).filter(|&speed| speed > 0)).collect()
+    };
+    let speeds =
+        ["cpu_capacity", "acpi_cppc/highest_perf", "cpufreq/cpuinfo_max_freq"].into_iter().find_map(read);
+    let speeds = speeds.unwrap_or_else(|| vec![1; cpus.len()]);
+    let fastest = speeds.iter().copied().max().unwrap_or(1);
+    speeds.into_iter().map(|speed| (speed * 1024 / fastest).max(1) as u32).collect()
+}
+
 fn idle_states(files: &Files, cpu: u32) -> Vec<String> {
     (0..64).map_while(|state| files.cpu(cpu, &format!("cpuidle/state{state}/name"))).collect()
 }
@@ -148,6 +164,9 @@ mod tests {
         let cpu = "sys/devices/system/cpu";
         write(&format!("{cpu}/online"), "0-1,3\n");
         write(&format!("{cpu}/possible"), "0-3\n");
+        for (n, highest) in [(0, 236), (1, 236), (3, 118)] {
+            write(&format!("{cpu}/cpu{n}/acpi_cppc/highest_perf"), &format!("{highest}\n"));
+        }
         for (n, package, siblings) in [(0, 0, "0-1"), (1, 0, "0-1"), (3, 7, "3")] {
             write(&format!("{cpu}/cpu{n}/topology/physical_package_id"), &format!("{package}\n"));
             write(&format!("{cpu}/cpu{n}/topology/thread_siblings_list"), siblings);
@@ -175,6 +194,7 @@ mod tests {
             cores: vec![info(0, 0, 0, 0), info(0, 0, 0, 0), info(1, 1, 1, 1)],
             nominal_khz: 2_100_000,
             khz_range: (1_000_000, 3_700_000),
+            capacities: vec![1024, 1024, 512],
             idle_states: vec!["POLL".into()],
         };
         assert_eq!(Host::read(&Files::under(root.path())).unwrap(), expected);

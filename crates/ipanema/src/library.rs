@@ -203,10 +203,16 @@ pub const WORDS: &[Word] = &[
         "Lowest frequency of c.",
     ),
     word(
+        "capacity",
+        Kind::CoreField(CoreField::Capacity),
+        "c.capacity : int",
+        "Speed of c at its highest frequency, 1 to 1024: that of the machine's fastest cores. All have 1024 where speeds are unknown.",
+    ),
+    word(
         "exit_latency",
         Kind::CoreField(CoreField::ExitLatency),
         "c.exit_latency : time",
-        "Exit latency of c's current idle state; 0 if c is busy.",
+        "Exit latency of c's current idle state; 0 if c is busy, or if nobody manages its idle states, as in most virtual machines.",
     ),
     word(
         "idle_since",
@@ -370,7 +376,7 @@ impl CoreField {
     pub fn ty(self) -> Type {
         match self {
             CoreField::Current => Type::THREAD.optional(),
-            CoreField::NrReady | CoreField::NrRunning => Type::INT,
+            CoreField::NrReady | CoreField::NrRunning | CoreField::Capacity => Type::INT,
             CoreField::Frequency | CoreField::MinFrequency => Type::FREQUENCY,
             CoreField::ExitLatency | CoreField::IdleSince => Type::TIME,
         }

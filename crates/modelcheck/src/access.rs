@@ -90,6 +90,7 @@ impl Access {
                     CoreField::NrRunning => "nr_running",
                     CoreField::Frequency => "frequency",
                     CoreField::MinFrequency => "min_frequency",
+                    CoreField::Capacity => "capacity",
                     CoreField::ExitLatency => "exit_latency",
                     CoreField::IdleSince => "idle_since",
                 };

@@ -77,6 +77,7 @@ impl Env<'_> {
             CoreField::NrRunning => c.nr_running() as i64,
             CoreField::Frequency => self.model.frequency(core),
             CoreField::MinFrequency => crate::model::MIN_KHZ,
+            CoreField::Capacity => crate::model::capacity(core),
             CoreField::ExitLatency if c.mode == Mode::Idle => EXIT_LATENCY_NS,
             CoreField::ExitLatency => 0,
             CoreField::IdleSince => c.idle_since,

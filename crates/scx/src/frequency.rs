@@ -115,6 +115,8 @@ impl Source {
 struct Core {
     cpu: usize,
     core: u16,
+    /// Of the modelled core: the policy sees it.
+    capacity: u32,
     /// `busy_ns` of the core at the last sample.
     busy_ns: u64,
     /// Utilisation, 0..=1024, with a half-life of 32 ms as in `schedutil`.
@@ -147,7 +149,13 @@ impl Driver {
             model: machine.frequency_model(governor),
             cores: pairs
                 .into_iter()
-                .map(|(cpu, core)| Core { cpu: cpu as usize, core, busy_ns: 0, util: 0.0 })
+                .map(|(cpu, core)| Core {
+                    cpu: cpu as usize,
+                    core,
+                    capacity: machine.capacity(core).into(),
+                    busy_ns: 0,
+                    util: 0.0,
+                })
                 .collect(),
             start: now,
         })
@@ -158,12 +166,13 @@ impl Driver {
         self.range
     }
 
-    /// Writes limits and first frequencies into the arena.
+    /// Writes limits, first frequencies and capacities into the arena.
     fn begin(&self, arena: &Arena) {
         for core in &self.cores {
             let memory = arena.core(core.cpu);
             store!(memory, min_khz, self.range.0);
             store!(memory, max_khz, self.range.1);
+            store!(memory, capacity, core.capacity);
             store!(memory, model_khz, self.model.khz(core.core));
         }
     }

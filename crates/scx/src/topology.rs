@@ -3,6 +3,7 @@
 use crate::arena::{Arena, store};
 use crate::layout::*;
 use hearth_host::Host;
+use hearth_machine::FULL_CAPACITY;
 use serde::{Deserialize, Serialize};
 
 /// A group of cores that share hardware at one level.
@@ -132,10 +133,14 @@ pub fn fill(arena: &Arena, host: &Host) {
     for &cpu in host.possible.iter().chain(&host.cpus).filter(|cpu| (**cpu as usize) < MAX_CORES) {
         arena.clear_core(cpu as usize);
         store!(arena.core(cpu as usize), part, places.part(cpu as usize) as u32);
+        store!(arena.core(cpu as usize), capacity, FULL_CAPACITY.into());
     }
-    for &cpu in host.cpus.iter().filter(|cpu| (**cpu as usize) < MAX_CORES) {
+    for (&cpu, &capacity) in
+        host.cpus.iter().zip(&host.capacities).filter(|(cpu, _)| (**cpu as usize) < MAX_CORES)
+    {
         let cpu = cpu as usize;
         let core = arena.core(cpu);
+        store!(core, capacity, capacity);
         store!(core, known, 1);
         store!(core, max_khz, host.khz_range.1.max(host.nominal_khz));
         store!(core, min_khz, host.khz_range.0);

@@ -5,7 +5,7 @@
 //! Decisions cannot return errors: the first violation of a rule is recorded and ends the simulation.
 
 use crate::native::Native;
-use crate::saakm::{Decision, Domain, Host, LEVELS, LLC, Memory, Runtime, SMT, Set};
+use crate::saakm::{CoreFacts, Decision, Domain, Host, LEVELS, LLC, Memory, Runtime, SMT, Set};
 use hearth_machine::Machine;
 use std::collections::VecDeque;
 
@@ -102,8 +102,10 @@ impl<'a> Host<'a, Simulated> {
         let topology = &machine.topology;
         let nr_cores = topology.core_count();
         let online: Set = (0..nr_cores as u32).collect();
-        let min_khz = vec![machine.frequency.min_khz; nr_cores];
-        let mut memory = Memory::new(policy, params, &min_khz, domains(machine));
+        let facts =
+            |core| CoreFacts { min_khz: machine.frequency.min_khz, capacity: machine.capacity(core).into() };
+        let facts: Vec<CoreFacts> = (0..nr_cores as u16).map(facts).collect();
+        let mut memory = Memory::new(policy, params, &facts, domains(machine));
         let instance = &mut memory.instance;
         (instance.online, instance.idle, instance.idle_whole) = (online, online, online);
         memory.reserve_threads(specs.len());

@@ -18,7 +18,7 @@ pub use bindings::{
 };
 pub use decision::Decision;
 pub use host::{Call, Host, Runtime};
-pub use memory::Memory;
+pub use memory::{CoreFacts, Memory};
 
 use bindings::saakm_ops as Ops;
 

@@ -631,6 +631,7 @@ pub enum CoreField {
     NrRunning,
     Frequency,
     MinFrequency,
+    Capacity,
     ExitLatency,
     IdleSince,
 }

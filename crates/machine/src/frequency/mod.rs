@@ -75,7 +75,7 @@ struct Physical {
     shallow: u16,
     /// True if the core counts against the socket's turbo limit.
     counted: bool,
-    /// True if the frequency changed since the last drain.
+    /// True if the core is in [`Model::changed`].
     changed: bool,
     /// Bounds of the requests.
     requested: Bounds,
@@ -171,7 +171,7 @@ pub struct Model {
     /// the time at which it stops counting. Slot `2n + t`: next tick of the idle hardware thread `t`. After these, for
     /// each socket: the next decision of the limiter.
     due: Due,
-    /// Physical cores with a changed frequency, in order of change.
+    /// Physical cores whose frequency or idle state changed since the last drain, in order of change.
     changed: Vec<u16>,
     now: u64,
 }
@@ -287,6 +287,7 @@ impl Model {
             self.choose_idle_state(now, index);
             self.sleep(now, physical);
         }
+        self.mark_changed(physical);
     }
 
     /// The scheduler on core `from` tells the governor that the utilisation of `core` may have
@@ -370,7 +371,8 @@ impl Model {
         self.catch_up(now);
     }
 
-    /// Calls `f` once for each physical core whose frequency changed since the last drain.
+    /// Calls `f` once for each physical core whose frequency, or the idle state of one of its threads, changed since the
+    /// last drain.
     pub fn drain_changed(&mut self, mut f: impl FnMut(u16)) {
         for physical in self.changed.drain(..) {
             self.cores[usize::from(physical)].changed = false;
@@ -517,6 +519,7 @@ impl Model {
         };
         let was = std::mem::replace(&mut thread.shallow, counts);
         let physical = usize::from(thread.physical);
+        self.mark_changed(physical);
         self.price_idle(now, physical);
         let core = &mut self.cores[physical];
         match (was, counts) {
@@ -624,8 +627,11 @@ impl Model {
         if let Some(meter) = &mut self.meter {
             meter.change(now, core.group, old, core.load(), &self.pstates);
         }
-        if !core.changed {
-            core.changed = true;
+        self.mark_changed(physical);
+    }
+
+    fn mark_changed(&mut self, physical: usize) {
+        if !std::mem::replace(&mut self.cores[physical].changed, true) {
             self.changed.push(physical as u16);
         }
     }

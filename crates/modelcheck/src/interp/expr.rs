@@ -6,7 +6,7 @@ use super::{Interp, Value};
 use crate::access::Access;
 use crate::arithmetic;
 use crate::env::Stop;
-use crate::model::MIN_KHZ;
+use crate::model::{MIN_KHZ, capacity};
 use crate::step::waker_exits;
 use crate::topology::DomainId;
 
@@ -137,6 +137,7 @@ impl<'x> Interp<'_, '_, 'x> {
             // Constant, so not a shared access.
             CoreField::Frequency => Ok(self.env.model.frequency(core)),
             CoreField::MinFrequency => Ok(MIN_KHZ),
+            CoreField::Capacity => Ok(capacity(core)),
             field => self.env.access(Access::CoreField(core, field)),
         }
     }

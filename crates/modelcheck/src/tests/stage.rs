@@ -2,11 +2,11 @@
 
 use hearth_ipanema::ir::{Attribute, BaseType, Level, Owner};
 use hearth_sim::Native;
-use hearth_sim::saakm::{Decision, Domain, Host, LEVELS, Memory, Runtime, SET_WORDS, Set};
+use hearth_sim::saakm::{CoreFacts, Decision, Domain, Host, LEVELS, Memory, Runtime, SET_WORDS, Set};
 
 use crate::cores::Cores;
-use crate::model::{MIN_KHZ, Model};
-use crate::world::{Line, MAX_QUEUES, NO_THREAD, State, World};
+use crate::model::{EXIT_LATENCY_NS, MIN_KHZ, Model, capacity};
+use crate::world::{Line, MAX_QUEUES, Mode, NO_THREAD, State, World};
 
 /// The runtime of a native build.
 pub struct Stage {
@@ -62,8 +62,9 @@ pub fn set(cores: Cores) -> Set {
 
 /// The state as the native build sees it before a handler.
 pub fn stage<'a>(model: &Model<'_>, policy: &'a Native, world: &World) -> Host<'a, Stage> {
-    let min_khz = vec![MIN_KHZ as u32; world.cores.len()];
-    let mut memory = Memory::new(policy, &model.params, &min_khz, domains(model));
+    let facts = |core| CoreFacts { min_khz: MIN_KHZ as u32, capacity: capacity(core) as u32 };
+    let facts: Vec<CoreFacts> = (0..world.cores.len() as u8).map(facts).collect();
+    let mut memory = Memory::new(policy, &model.params, &facts, domains(model));
     let s = &mut memory.instance;
     s.now = world.now;
     s.online = set((0..world.cores.len() as u8).collect());
@@ -80,6 +81,7 @@ pub fn stage<'a>(model: &Model<'_>, policy: &'a Native, world: &World) -> Host<'
         memory.set_current(id, (core.current != NO_THREAD).then(|| core.current.into()));
         let c = memory.core_mut(id);
         (c.seen_khz, c.idle_since) = (model.frequency(id as u8) as u32, core.idle_since);
+        c.exit_latency_ns = if core.mode == Mode::Idle { EXIT_LATENCY_NS as u32 } else { 0 };
     }
     store(&mut memory, model, world);
     let line = |line: &Line| line.iter().map(|t| (world.thread(t).key, t.into())).collect();

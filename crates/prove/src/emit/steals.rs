@@ -305,7 +305,9 @@ fn reads_clock(policy: &Policy, function: &Function) -> bool {
             self.1 |= match &e.kind {
                 E::Now | E::Fact(_) => true,
                 E::ThreadField { field, .. } => *field == ThreadField::Runtime,
-                E::CoreField { field, .. } => matches!(field, CoreField::Frequency | CoreField::IdleSince),
+                E::CoreField { field, .. } => {
+                    matches!(field, CoreField::Frequency | CoreField::ExitLatency | CoreField::IdleSince)
+                }
                 _ => false,
             };
             walk_expr(self, e);

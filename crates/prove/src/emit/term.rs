@@ -222,7 +222,8 @@ impl<'u, 'p> Terms<'u, 'p> {
             CoreField::Frequency => return app!("frequency", self.now(), core),
             CoreField::IdleSince => return app!("idle_since", self.now(), core),
             CoreField::MinFrequency => return app!("min_frequency", core),
-            CoreField::ExitLatency => return app!("exit_latency", core),
+            CoreField::Capacity => return app!("capacity", core),
+            CoreField::ExitLatency => return app!("exit_latency", self.now(), core),
         };
         match self.state(&core) {
             Some(state) => app!(function, state),

@@ -3,6 +3,7 @@
 
 pub use crate::layout::{LogRecord as Record, event};
 use crate::topology::Domains;
+use hearth_machine::FULL_CAPACITY;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 use std::mem::offset_of;
@@ -31,6 +32,14 @@ pub struct Header {
 pub struct Core {
     pub cpu: u32,
     pub min_khz: u32,
+    /// 1 to 1024. Older logs are of policies that did not see it.
+    #[serde(default = "full_capacity")]
+    pub capacity: u32,
+}
+
+/// The capacity of the fastest cores.
+pub fn full_capacity() -> u32 {
+    FULL_CAPACITY.into()
 }
 
 /// Kinds of records.

@@ -90,10 +90,13 @@ impl Outputs {
 
 fn start_log(path: &Path, policy: &Policy, options: &Options, running: &Running) -> Result<Logging, Error> {
     let Running { host, loaded, .. } = running;
-    let min_khz = |cpu: &u32| read!(loaded.arena.core(*cpu as usize), min_khz);
+    let core = |&cpu: &u32| {
+        let core = loaded.arena.core(cpu as usize);
+        log::Core { cpu, min_khz: read!(core, min_khz), capacity: read!(core, capacity) }
+    };
     let header = log::Header {
         command: options.command.clone(),
-        cores: host.cpus.iter().map(|cpu| log::Core { cpu: *cpu, min_khz: min_khz(cpu) }).collect(),
+        cores: host.cpus.iter().map(core).collect(),
         domains: Domains::of(host),
         ..log::Header::new(policy, &options.params.values(policy)?, &host.kernel)
     };

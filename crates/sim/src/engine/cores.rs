@@ -213,6 +213,8 @@ impl Engine<'_> {
         for physical in changed.drain(..) {
             for i in 0..self.job.machine.topology.cores_of_physical(physical).len() {
                 let core = u32::from(self.job.machine.topology.cores_of_physical(physical)[i]);
+                let latency = self.model.exit_latency_ns(self.now, core as u16);
+                self.rt.memory.core_mut(core).exit_latency_ns = latency as u32;
                 if self.show_frequency(core) {
                     self.update_rate(core);
                 }

@@ -1,6 +1,6 @@
 // Made by scripts/bindings from runtime/saakm.h.
 
-pub const SAAKM_ABI: u32 = 2;
+pub const SAAKM_ABI: u32 = 3;
 pub const SAAKM_MAX_CORES: u32 = 1024;
 pub const SAAKM_SET_WORDS: u32 = 16;
 pub const SAAKM_NO_CORE: u32 = 4294967295;
@@ -43,6 +43,7 @@ pub struct saakm_core {
     pub nr_running: u32,
     pub seen_khz: u32,
     pub min_khz: u32,
+    pub capacity: u32,
     pub exit_latency_ns: u32,
     pub domain: [core_t; 4usize],
     pub idle_since: nsec_t,

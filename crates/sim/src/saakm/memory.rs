@@ -26,6 +26,15 @@ struct Slot {
     affinity: Set,
 }
 
+/// What never changes of a core.
+#[derive(Clone, Copy, Debug)]
+pub struct CoreFacts {
+    /// Its lowest frequency in kHz; 0: unknown.
+    pub min_khz: u32,
+    /// Speed at its highest frequency, 1 to 1024: the fastest cores.
+    pub capacity: u32,
+}
+
 /// Number of words of a record of `size` bytes.
 fn words(size: u64) -> usize {
     (size as usize).div_ceil(8)
@@ -42,21 +51,21 @@ unsafe fn initialise(init: Init, memory: *mut u64) {
 
 impl<'a> Memory<'a> {
     /// The memory before the first event, without threads. `params` has the values of all parameters, in the policy's
-    /// order, and `min_khz` the lowest frequency of each core.
+    /// order, and `facts` those of each core.
     pub fn new(
         policy: &'a Native,
         params: &[i64],
-        min_khz: &[u32],
+        facts: &[CoreFacts],
         mut domains: [Vec<Domain>; LEVELS],
     ) -> Memory<'a> {
         let table = policy.table();
         let core_words = words(table.core_size);
         let mut state = vec![0; words(table.state_size)];
-        let mut core_attrs = vec![0; core_words * min_khz.len()];
+        let mut core_attrs = vec![0; core_words * facts.len()];
         // SAFETY: the state has the size that the table states.
         unsafe { initialise(table.init_state, state.as_mut_ptr()) };
         policy.set_params(&mut state, params);
-        let core = |(id, min_khz): (usize, &u32)| {
+        let core = |(id, facts): (usize, &CoreFacts)| {
             // SAFETY: `core_attrs` has this number of words for each core.
             let attrs = unsafe { core_attrs.as_mut_ptr().add(core_words * id) };
             // SAFETY: as above.
@@ -65,15 +74,16 @@ impl<'a> Memory<'a> {
                 current: ptr::null_mut(),
                 nr_ready: 0,
                 nr_running: 0,
-                seen_khz: *min_khz,
-                min_khz: *min_khz,
+                seen_khz: facts.min_khz,
+                min_khz: facts.min_khz,
+                capacity: facts.capacity,
                 exit_latency_ns: 0,
                 domain: [0; LEVELS],
                 idle_since: 0,
                 attrs: attrs.cast(),
             }
         };
-        let mut cores: Vec<Core> = min_khz.iter().enumerate().map(core).collect();
+        let mut cores: Vec<Core> = facts.iter().enumerate().map(core).collect();
         for (level, domains) in domains.iter().enumerate() {
             for (domain, index) in domains.iter().zip(0..) {
                 domain.cores.iter().for_each(|core| cores[core as usize].domain[level] = index);

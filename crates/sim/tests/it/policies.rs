@@ -396,3 +396,43 @@ fn a_policy_knows_that_the_waker_exits() {
     assert_eq!(reasons("sleeper"), ["cfs", "cfs"]);
     assert_eq!(reasons("joiner"), ["cfs", "exits"]);
 }
+
+/// Frequencies are fixed and idle cores answer at once on a Graviton4, so that a woken thread has nothing to wait for.
+#[test]
+fn ember_waits_only_where_other_cores_are_cold() {
+    let parent = vec![Op::Run(WORK_MS), Op::Fork(1), Op::Join(1), Op::Run(WORK_MS)];
+    let threads = vec![thread("parent", parent), thread("child", vec![Op::Run(30 * WORK_MS)])];
+    let workload = Workload { name: "join".into(), threads, ..Workload::default() };
+    for (machine, hands_over) in [("xeon-6130-2s", true), ("graviton4", false)] {
+        let machine = Machine::builtin(machine).unwrap();
+        let (_, trace) = simulate_on(&machine, &workload, "ember", &[]);
+        let core = |name| placements(&trace, name).last().unwrap().1;
+        assert_eq!(core("parent") == core("child"), hands_over, "{}", machine.name);
+    }
+}
+
+/// Those of an i9-13900K that are as fast as its fastest.
+#[test]
+fn work_goes_to_fast_cores() {
+    let machine = Machine::builtin("i9-13900k").unwrap();
+    let fast = |core: &u16| machine.capacity(*core) > 900;
+    let (_, trace) = simulate_on(&machine, &shell(8, 1), "ember", &[]);
+    let children: Vec<u16> = placements(&trace, "cmd").into_iter().map(|(_, core)| core).collect();
+    assert!(children.iter().all(fast), "{children:?}");
+
+    // Long threads that began on slow cores move when short ones leave the fast cores.
+    let mut parent = Vec::new();
+    let mut threads = vec![thread("parent", vec![])];
+    for child in 1..=24 {
+        parent.push(Op::Fork(child));
+        let (name, ms) = if child <= 16 { ("short", 100) } else { ("long", 900) };
+        threads.push(thread(name, vec![Op::Run(ms * WORK_MS)]));
+    }
+    threads[0].ops = parent;
+    let workload = Workload { name: "long".into(), threads, ..Workload::default() };
+    let (_, trace) = simulate_on(&machine, &workload, "eevdf", &[]);
+    let cores: Vec<u16> = placements(&trace, "long").into_iter().map(|(_, core)| core).collect();
+    let (first, later) = cores.split_at(8);
+    assert!(first.iter().any(|core| !fast(core)), "{first:?}");
+    assert!(!later.is_empty() && later.iter().all(fast), "{later:?}");
+}

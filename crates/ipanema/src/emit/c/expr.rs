@@ -69,6 +69,7 @@ impl Body<'_> {
                     CoreField::NrRunning => "saakm_nr_running",
                     CoreField::Frequency => "saakm_frequency",
                     CoreField::MinFrequency => "saakm_min_frequency",
+                    CoreField::Capacity => "saakm_capacity",
                     CoreField::ExitLatency => "saakm_exit_latency",
                     CoreField::IdleSince => "saakm_idle_since",
                 };

@@ -87,6 +87,7 @@ impl Unit<'_> {
                     CoreField::NrRunning => "nr_running",
                     CoreField::Frequency => "seen_khz",
                     CoreField::MinFrequency => "min_khz",
+                    CoreField::Capacity => "capacity",
                     CoreField::ExitLatency => "exit_latency_ns",
                     CoreField::IdleSince => "idle_since",
                 };
