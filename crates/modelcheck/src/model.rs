@@ -21,7 +21,7 @@ pub const EXIT_LATENCY_NS: i64 = 50_000;
 
 /// The capacity of a core: machines have cores of two kinds, so that a policy that reads it has both to choose from.
 pub fn capacity(core: u8) -> i64 {
-    if core % 2 == 0 { 1024 } else { 512 }
+    if core.is_multiple_of(2) { 1024 } else { 512 }
 }
 
 /// A condition that must hold: a closed expression over the policy's sets, parameters and global attributes.
