@@ -102,8 +102,9 @@ impl<'a> Host<'a, Simulated> {
         let topology = &machine.topology;
         let nr_cores = topology.core_count();
         let online: Set = (0..nr_cores as u32).collect();
-        let facts =
-            |core| CoreFacts { min_khz: machine.frequency.min_khz, capacity: machine.capacity(core).into() };
+        // Without cpufreq, the kernel knows no frequencies.
+        let min_khz = if machine.has_governor() { machine.frequency.min_khz } else { 0 };
+        let facts = |core| CoreFacts { min_khz, capacity: machine.capacity(core).into() };
         let facts: Vec<CoreFacts> = (0..nr_cores as u16).map(facts).collect();
         let mut memory = Memory::new(policy, params, &facts, domains(machine));
         let instance = &mut memory.instance;

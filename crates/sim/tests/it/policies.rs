@@ -436,3 +436,21 @@ fn work_goes_to_fast_cores() {
     assert!(first.iter().any(|core| !fast(core)), "{first:?}");
     assert!(!later.is_empty() && later.iter().all(fast), "{later:?}");
 }
+
+/// As in the kernel, where cpufreq has no driver: cores of unknown frequency count as fast.
+#[test]
+fn a_machine_without_cpufreq_has_no_slow_core() {
+    const POLICY: &str = "policy asks extends cfs { on new (thread t, core parent) {
+        if (parent.frequency <= parent.min_frequency) t => parent.ready because slow;
+        super;
+    } }";
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("asks.ipa");
+    std::fs::write(&file, POLICY).unwrap();
+    for (machine, slow) in [("xeon-6130-2s", true), ("cloud-guest", false)] {
+        let machine = Machine::builtin(machine).unwrap();
+        let (_, trace) = simulate_on(&machine, &shell(1, 1), file.to_str().unwrap(), &[]);
+        let placed = placements(&trace, "cmd");
+        assert_eq!(placed[0].0 == "slow", slow, "{}: {placed:?}", machine.name);
+    }
+}
