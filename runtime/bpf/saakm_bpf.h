@@ -307,7 +307,7 @@ static __always_inline int64_t saakm_capacity(saakm_t s, core_t c)
 	return saakm_core_at(c)->capacity;
 }
 
-/* Exit latency of the idle state that cpuidle has chosen for c. 0 if c executes, or if the kernel manages no idle states. */
+/* Exit latency of the idle state that cpuidle has chosen for c. 0 if c executes, or without a cpuidle driver. */
 static __always_inline nsec_t saakm_cpuidle_latency(core_t c)
 {
 	const struct cpuidle_state *state;

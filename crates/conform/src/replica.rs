@@ -2,7 +2,7 @@
 //! compared with the logged ones.
 
 use crate::decision::decision;
-use hearth_scx::log::{self, Header, Record, kind};
+use hearth_scx::log::{Header, Record, kind};
 use hearth_scx::topology::Group;
 use hearth_sim::Native;
 use hearth_sim::saakm::{Call, CoreFacts, Decision, Domain, Host, LEVELS, Memory, Runtime, SET_WORDS, Set};
@@ -81,7 +81,7 @@ pub type Replica<'a> = Host<'a, Replayed>;
 /// The policy before its first event. The header must have been checked.
 pub fn replica<'a>(policy: &'a Native, header: &Header) -> Replica<'a> {
     let nr_cores = header.cores.last().map_or(1, |core| core.cpu as usize + 1);
-    let mut facts = vec![CoreFacts { min_khz: 0, capacity: log::full_capacity() }; nr_cores];
+    let mut facts = vec![CoreFacts::default(); nr_cores];
     for core in &header.cores {
         facts[core.cpu as usize] = CoreFacts { min_khz: core.min_khz, capacity: core.capacity };
     }

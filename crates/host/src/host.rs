@@ -27,7 +27,7 @@ pub struct Host {
     pub nominal_khz: u32,
     /// Lowest and highest frequency in kHz.
     pub khz_range: (u32, u32),
-    /// Speed of each core of `cpus` at its highest frequency, 1 to 1024: the fastest ones.
+    /// Speed of each core of `cpus` at its highest frequency relative to the fastest one, 1 to 1024.
     pub capacities: Vec<u32>,
     /// Names of the idle states, shallowest first.
     pub idle_states: Vec<String>,
@@ -56,7 +56,7 @@ impl Host {
                 files.cpufreq(&cpus, "cpuinfo_min_freq").min().unwrap_or(0),
                 files.cpufreq(&cpus, "cpuinfo_max_freq").max().unwrap_or(0),
             ),
-            capacities: capacities(files, &cpus),
+            capacities: capacities(files, &cpus, &cpuinfo),
             idle_states: idle_states(files, cpus.first().copied().unwrap_or(0)),
             possible: files.cores("sys/devices/system/cpu/possible").unwrap_or_else(|| cpus.clone()),
             cpus,
@@ -116,15 +116,17 @@ fn nominal_khz(files: &Files, cpus: &[u32], cpuinfo: &str) -> u32 {
         .unwrap_or(0)
 }
 
-/// From the first of these files that all cores have; the kernel compares its cores in the same order. All are equal if
-/// there is none.
-fn capacities(files: &Files, cpus: &[u32]) -> Vec<u32> {
+/// From the first file that all cores have. All are equal if there is none. AMD's `highest_perf` is a rank, in steps that are
+/// larger than the differences of speed.
+fn capacities(files: &Files, cpus: &[u32], cpuinfo: &str) -> Vec<u32> {
     let read = |file| -> Option<Vec<u64>> {
         cpus.iter().map(|&cpu| files.cpu(cpu, file).filter(|&speed| speed > 0)).collect()
     };
-    let speeds =
-        ["cpu_capacity", "acpi_cppc/highest_perf", "cpufreq/cpuinfo_max_freq"].into_iter().find_map(read);
-    let speeds = speeds.unwrap_or_else(|| vec![1; cpus.len()]);
+    let intel = fields(cpuinfo, "vendor_id").next() == Some("GenuineIntel");
+    let speeds = read("cpu_capacity")
+        .or_else(|| intel.then(|| read("acpi_cppc/highest_perf")).flatten())
+        .or_else(|| read("cpufreq/cpuinfo_max_freq"))
+        .unwrap_or_else(|| vec![1; cpus.len()]);
     let fastest = speeds.iter().copied().max().unwrap_or(1);
     speeds.into_iter().map(|speed| (speed * 1024 / fastest).max(1) as u32).collect()
 }
@@ -182,6 +184,11 @@ mod tests {
         write("sys/devices/system/node/node1/cpulist", "2-3");
         write("proc/cpuinfo", "processor\t: 0\nmodel name\t: A Processor\ncpu MHz\t\t: 800.0\n");
         write("proc/sys/kernel/osrelease", "6.18.0\n");
+        let capacities = |vendor: &str| {
+            let cpuinfo = format!("vendor_id\t: {vendor}\n");
+            capacities(&Files::under(root.path()), &[0, 1, 3], &cpuinfo)
+        };
+        assert_eq!(capacities("GenuineIntel"), [1024, 1024, 512], "from highest_perf");
         let info = |physical, llc, numa, socket| CoreInfo { physical, llc, numa, socket };
         write("proc/sys/kernel/hostname", "build7\n");
         let expected = Host {
@@ -194,7 +201,7 @@ mod tests {
             cores: vec![info(0, 0, 0, 0), info(0, 0, 0, 0), info(1, 1, 1, 1)],
             nominal_khz: 2_100_000,
             khz_range: (1_000_000, 3_700_000),
-            capacities: vec![1024, 1024, 512],
+            capacities: vec![1024; 3],
             idle_states: vec!["POLL".into()],
         };
         assert_eq!(Host::read(&Files::under(root.path())).unwrap(), expected);

@@ -206,13 +206,13 @@ pub const WORDS: &[Word] = &[
         "capacity",
         Kind::CoreField(CoreField::Capacity),
         "c.capacity : int",
-        "Speed of c at its highest frequency, 1 to 1024: that of the machine's fastest cores. All have 1024 where speeds are unknown.",
+        "Speed of c at its highest frequency relative to the machine's fastest core, 1 to 1024. 1024 where speeds are unknown.",
     ),
     word(
         "exit_latency",
         Kind::CoreField(CoreField::ExitLatency),
         "c.exit_latency : time",
-        "Exit latency of c's current idle state; 0 if c is busy, or if nobody manages its idle states, as in most virtual machines.",
+        "Exit latency of c's current idle state; 0 if c is busy, or if the kernel has no cpuidle driver, as in most virtual machines.",
     ),
     word(
         "idle_since",

@@ -7,6 +7,8 @@ use std::ffi::OsString;
 
 /// QEMU's limit of CPUs without an interrupt remapper.
 const MOST_CPUS: u32 = 255;
+/// Linux takes eight from ACPI's description, with the one that polls.
+const MOST_IDLE_STATES: usize = 7;
 /// Unit of a NUMA node's memory, in MiB.
 const LEAST_NODE_MIB: u64 = 128;
 /// Linux's default distance of a remote node.
@@ -106,7 +108,7 @@ impl Topology {
         let cores = shape.cores_per_socket / shape.llcs_per_socket;
         let idle_us = |state: &IdleState| u16::try_from(state.exit_latency_us).unwrap_or(u16::MAX);
         Ok(Topology {
-            idle_us: machine.idle.iter().map(idle_us).collect(),
+            idle_us: machine.idle.iter().take(MOST_IDLE_STATES).map(idle_us).collect(),
             ..Self::split(packages, cores, shape.threads_per_core, shape.numa_distances.clone())?
         })
     }

@@ -98,8 +98,8 @@ pub struct Guest {
     /// Number of NUMA nodes [default: one per socket]
     #[arg(long, value_name = "N", help_heading = "Topology")]
     numa: Option<u16>,
-    /// Take the topology and the idle states' latencies of a machine: the name of a built-in one (`hearth list machines`), or the path of a
-    /// machine file
+    /// Take the topology of a machine, and the exit latencies of its idle states: the name of a built-in one (`hearth list
+    /// machines`), or the path of a machine file
     #[arg(short, long, help_heading = "Topology")]
     machine: Option<String>,
 

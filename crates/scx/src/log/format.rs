@@ -38,7 +38,7 @@ pub struct Core {
 }
 
 /// The capacity of the fastest cores.
-pub fn full_capacity() -> u32 {
+fn full_capacity() -> u32 {
     FULL_CAPACITY.into()
 }
 

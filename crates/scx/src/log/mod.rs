@@ -7,7 +7,7 @@
 mod format;
 
 pub use crate::layout::event::NAMES as EVENTS;
-pub use format::{Core, Ending, Error, Header, Reader, Record, Writer, event, full_capacity, kind};
+pub use format::{Core, Ending, Error, Header, Reader, Record, Writer, event, kind};
 
 use crate::error;
 use hearth_policy::Policy;

@@ -2,6 +2,7 @@
 
 use super::{Core, Domain, Init, Instance, LEVELS, PolicyTable, SMT, Set, Thread};
 use crate::native::Native;
+use hearth_machine::FULL_CAPACITY;
 use std::ptr;
 
 /// What the handlers of one policy see: cores, threads, topology domains, and the policy's own state.
@@ -26,13 +27,20 @@ struct Slot {
     affinity: Set,
 }
 
-/// What never changes of a core.
+/// What a policy sees of a core that never changes.
 #[derive(Clone, Copy, Debug)]
 pub struct CoreFacts {
     /// Its lowest frequency in kHz; 0: unknown.
     pub min_khz: u32,
-    /// Speed at its highest frequency, 1 to 1024: the fastest cores.
+    /// Speed at its highest frequency relative to the fastest core, 1 to 1024.
     pub capacity: u32,
+}
+
+impl Default for CoreFacts {
+    /// Of a core of which nothing is known.
+    fn default() -> Self {
+        CoreFacts { min_khz: 0, capacity: FULL_CAPACITY.into() }
+    }
 }
 
 /// Number of words of a record of `size` bytes.
