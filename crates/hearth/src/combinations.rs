@@ -7,6 +7,7 @@ use crate::{output, prediction, progress};
 use hearth_machine::Governor;
 use hearth_policy::{ScopedAssignment, Spec};
 use hearth_sim::World;
+use hearth_study::tune::BASELINE;
 use hearth_study::{Keep, Matrix, Prediction, Selection};
 use hearth_workload::Workload;
 use std::path::{Path, PathBuf};
@@ -99,6 +100,11 @@ fn noise(text: &str) -> Result<f64, String> {
 }
 
 impl Combinations {
+    /// Selects a policy beside today's kernel, which is the baseline.
+    pub fn compare(&mut self, policy: Spec) {
+        self.policies = vec![Spec { source: BASELINE.into(), params: Vec::new() }, policy];
+    }
+
     /// The flags of a replay. Fails if the policy is not unique or has parameters.
     pub fn of_replay(&self) -> Result<ReplayFlags<'_>, Failure> {
         let policy = match self.policies.as_slice() {

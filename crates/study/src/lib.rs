@@ -40,6 +40,7 @@ mod by;
 pub mod catalogue;
 pub mod claims;
 mod csv;
+mod difference;
 mod error;
 mod fleet;
 mod matrix;
@@ -58,6 +59,7 @@ pub mod tune;
 mod verdict;
 
 pub use by::By;
+pub use difference::{AgainstBase, Difference, Speedup};
 pub use error::Error;
 pub use fleet::{Fleet, FleetRow};
 pub use matrix::{Gaps, Keep, Matrix, Variant};

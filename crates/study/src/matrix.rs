@@ -1,5 +1,6 @@
 //! Simulations of machines × governors × policies × seeds.
 
+use crate::difference::{AgainstBase, Difference, first_difference};
 use crate::tune::BASELINE;
 use crate::{Error, Prediction, Provenance, Run, Selection, Setting, WorkloadFacts};
 use hearth_machine::{Governor, Machine};
@@ -50,6 +51,19 @@ pub struct Variant {
     pub source: String,
     pub policy: Arc<Native>,
     pub params: Settings,
+}
+
+impl Variant {
+    /// The nearest base of this policy, with its initial parameters. `None`: it has none.
+    fn base(&self) -> Result<Option<Variant>, Error> {
+        let Some(base) = hearth_policy::base(&self.source, self.policy.policy()) else { return Ok(None) };
+        Ok(Some(Variant {
+            name: base.name().to_owned(),
+            source: base.name().to_owned(),
+            policy: Arc::new(Native::build(base)?),
+            params: Settings::default(),
+        }))
+    }
 }
 
 /// What to keep of the runs besides their metrics.
@@ -194,6 +208,59 @@ impl Matrix {
             policy: variant.name.clone(),
             params: variant.params.shown(variant.policy.policy()).collect(),
         }
+    }
+
+    /// Adds the nearest base of the last variant, if that has one and it is not among the variants. Returns the indices of the
+    /// base, or of the first variant, and of the policy.
+    ///
+    /// # Errors
+    /// If the compiler of the host fails.
+    pub fn add_base(&mut self) -> Result<[usize; 2], Error> {
+        let own = self.variants.len() - 1;
+        let Some(base) = self.variants[own].base()? else { return Ok([0, own]) };
+        match self.variants.iter().position(|variant| variant.name == base.name) {
+            Some(index) => Ok([index, own]),
+            None => {
+                self.variants.push(base);
+                Ok([own + 1, own])
+            }
+        }
+    }
+
+    /// Compares a policy with its base and with the first variant, in a prediction of this matrix.
+    ///
+    /// # Errors
+    /// If a simulation fails.
+    pub fn against_base(
+        &self,
+        prediction: &Prediction,
+        workload: &Workload,
+        [base, own]: [usize; 2],
+    ) -> Result<AgainstBase, Error> {
+        let [kernel, base, own] = [0, base, own].map(|index| &self.variants[index]);
+        let mut than = vec![&base.name, &kernel.name];
+        than.dedup();
+        than.retain(|name| **name != own.name);
+        Ok(AgainstBase {
+            policy: own.name.clone(),
+            base: base.name.clone(),
+            speedups: than.iter().flat_map(|than| prediction.speedups(&own.name, than)).collect(),
+            first_difference: self.first_difference(workload, [base, own])?,
+        })
+    }
+
+    /// On the first machine, under the first governor, with the first seed.
+    fn first_difference(
+        &self,
+        workload: &Workload,
+        variants: [&Variant; 2],
+    ) -> Result<Option<Difference>, Error> {
+        let (Some(machine), Some(&governor)) = (self.machines.first(), self.governors.first()) else {
+            return Ok(None);
+        };
+        let [first, second] =
+            variants.map(|variant| self.job(workload, machine, governor, variant, self.seed));
+        first_difference(&first, &second)
     }
 
     /// All runs, ordered by machine, setting and seed.

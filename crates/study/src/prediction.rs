@@ -1,5 +1,6 @@
 //! Predictions for a workload: all runs, comparisons with the baseline of each machine, and a page.
 
+use crate::difference::{AgainstBase, Speedup};
 use crate::statistics::{Change, Sample, across, mean_of, number, saving, speedup};
 use crate::verdict::{NoVerdict, accuracy, percent, span};
 use crate::{Provenance, Verdict};
@@ -28,6 +29,8 @@ pub struct Prediction {
     /// What the prediction says in a sentence, and what to do next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against_base: Option<AgainstBase>,
     /// The execution trace of each setting's first run, if [`Keep::columns`](crate::Keep::columns) requests it.
     #[serde(skip)]
     pub panels: Vec<page::TimelinePanel>,
@@ -284,6 +287,7 @@ impl Prediction {
             verdicts,
             no_verdict: None,
             answer: None,
+            against_base: None,
             panels,
         }
     }
@@ -352,6 +356,20 @@ impl Prediction {
     /// A row for each setting.
     pub fn rows(&self) -> Vec<Row<'_>> {
         rows(&self.runs)
+    }
+
+    /// How much faster policy `name` is than policy `than`, in each machine and governor.
+    pub(crate) fn speedups(&self, name: &str, than: &str) -> Vec<Speedup> {
+        let rows = self.rows();
+        let place = |row: &Row<'_>| (row.setting.machine.clone(), row.setting.governor.clone());
+        let compared = rows.iter().filter(|row| row.setting.policy == name).filter_map(|row| {
+            let is_base = |other: &&Row<'_>| other.setting.policy == than && place(other) == place(row);
+            let base = rows.iter().find(is_base)?;
+            let Change { value, ci95 } = Against::new(base.setting, [base.runs, row.runs]).speedup;
+            let (machine, governor) = place(row);
+            Some(Speedup { machine, governor, than: than.to_owned(), speedup: value, speedup_ci95: ci95 })
+        });
+        compared.collect()
     }
 
     /// The simulated times of the baselines, to be read beside the recorded time: `0.31 s on xeon-5218 (eevdf, schedutil)`.

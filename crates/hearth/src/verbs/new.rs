@@ -9,12 +9,13 @@ use std::process::ExitCode;
 
 /// Write a first version of a policy, to be changed
 ///
-/// Writes POLICY.ipa: a small policy that extends another one, with comments that explain the language. It is valid, and
-/// can be simulated at once.
+/// Writes POLICY.ipa: a small policy that extends another one, with comments that explain the language; or, with --from, a
+/// copy of another one under a new name. It is valid, and can be simulated at once.
 #[derive(clap::Args)]
 #[command(after_help = examples(&[
     "hearth new mine",
     "hearth new policies/patient --extends nest",
+    "hearth new mine --from ember",
 ]))]
 pub struct Args {
     /// The policy: the path of its file, without .ipa
@@ -22,6 +23,9 @@ pub struct Args {
     /// The built-in policy that it extends: everything that it does not say is as there
     #[arg(long, value_name = "BASE", default_value = "cfs", value_parser = clap::builder::PossibleValuesParser::new(names()))]
     extends: String,
+    /// Copy the text of this built-in policy instead
+    #[arg(long, value_name = "POLICY", value_parser = clap::builder::PossibleValuesParser::new(names()), conflicts_with = "extends", hide_possible_values = true)]
+    from: Option<String>,
 }
 
 impl Args {
@@ -31,7 +35,10 @@ impl Args {
             _ => PathBuf::from(format!("{}.ipa", self.policy.display())),
         };
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        let text = text(&name, &self.extends)?;
+        let (text, base, verb) = match &self.from {
+            Some(from) => (copy(&name, from)?, from, "is a copy of"),
+            None => (text(&name, &self.extends)?, &self.extends, "extends"),
+        };
         if fs::symlink_metadata(&path).is_ok() {
             return Err(Failure::new(format_args!("{} exists", path.display()))
                 .help("choose another name, or remove the file"));
@@ -39,11 +46,10 @@ impl Args {
         output::file(&path, text.as_bytes())?;
         let shown = shown(&path);
         output::text(&format!(
-            "{shown}: policy `{name}` extends `{base}`\n\
+            "{shown}: policy `{name}` {verb} `{base}`\n\
              Next: hearth view {shown}\n      \
              hearth check {shown}\n      \
-             hearth sim -w configure -m xeon-5218 -p {base} -p {shown}\n",
-            base = self.extends
+             hearth sim {shown} -m xeon-5218\n"
         ))?;
         Ok(ExitCode::SUCCESS)
     }
@@ -56,21 +62,32 @@ fn shown(path: &Path) -> String {
 
 /// The text of the new policy, which compiles.
 fn text(name: &str, base: &str) -> Result<String, Failure> {
+    let has_queue = |compiled: &Compiled| compiled.ir.queues.iter().any(|queue| &*queue.name == "ready");
+    let compiled = compile(&|_: &str| None, base).map_err(|failed| wrong(name, &failed))?;
+    let placement = if has_queue(&compiled) { PLACEMENT } else { "" };
+    checked(name, TEXT.replace("PLACEMENT", placement).replace("BASE", base).replace("NAME", name))
+}
+
+/// The text of a built-in policy with another name.
+fn copy(name: &str, from: &str) -> Result<String, Failure> {
+    let text = builtin::source(from).unwrap_or_default();
+    checked(name, text.replacen(&format!("policy {from} "), &format!("policy {name} "), 1))
+}
+
+/// The text of policy `name`, if it compiles under that name.
+fn checked(name: &str, text: String) -> Result<String, Failure> {
     if builtin::source(name).is_some() {
         return Err(Failure::usage(format_args!("`{name}` is a built-in policy")).help("choose another name"));
     }
-    let wrong = |failed: Box<Failed>| {
-        let why = failed.diagnostics.first().map_or("", |found| &found.message);
-        Failure::usage(format_args!("`{name}` cannot be the name of a policy: {why}"))
-            .help("use letters, digits and `_`, and `-` between words: cfs-patient")
-    };
-    let has_queue = |compiled: &Compiled| compiled.ir.queues.iter().any(|queue| &*queue.name == "ready");
-    let compiled = compile(&|_: &str| None, base).map_err(wrong)?;
-    let placement = if has_queue(&compiled) { PLACEMENT } else { "" };
-    let text = TEXT.replace("PLACEMENT", placement).replace("BASE", base).replace("NAME", name);
     let source = |wanted: &str| (wanted == "/").then(|| Source { name: name.to_owned(), text: text.clone() });
-    compile(&source, "/").map_err(wrong)?;
+    compile(&source, "/").map_err(|failed| wrong(name, &failed))?;
     Ok(text)
+}
+
+fn wrong(name: &str, failed: &Failed) -> Failure {
+    let why = failed.diagnostics.first().map_or("", |found| &found.message);
+    Failure::usage(format_args!("`{name}` cannot be the name of a policy: {why}"))
+        .help("use letters, digits and `_`, and `-` between words: cfs-patient")
 }
 
 const TEXT: &str = "\

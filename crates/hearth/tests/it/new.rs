@@ -1,6 +1,7 @@
 //! New policies.
 
 use super::{failed, folder, hearth, printed, text};
+use serde_json::Value;
 use std::fs;
 
 #[test]
@@ -13,11 +14,44 @@ fn a_new_policy_is_sound_formatted_and_simulates() {
         assert_eq!(verdict, "mine.ipa: policy `mine` is sound\n", "with warnings on {base}");
         printed(folder.path(), &["fmt", "--check", "mine.ipa"]);
     }
+}
+
+#[test]
+fn a_copy_of_a_policy_decides_as_that_does() {
+    for from in hearth_policy::names() {
+        let folder = folder();
+        let out = printed(folder.path(), &["new", "mine", "--from", from]);
+        assert!(out.starts_with(&format!("mine.ipa: policy `mine` is a copy of `{from}`\n")), "{out}");
+        printed(folder.path(), &["fmt", "--check", "mine.ipa"]);
+        let sim = ["sim", "-w", "fork-wait:iterations=5", "-m", "ryzen-3400g", "--runs", "1", "--json"];
+        let times = |policy: &str| -> Value {
+            let out = printed(folder.path(), &[&sim[..], &["-p", policy]].concat());
+            serde_json::from_str::<Value>(&out).unwrap()["runs"][0]["trace_hash"].clone()
+        };
+        let (copied, copy) = (times(from), times("mine.ipa"));
+        assert!(copied.is_string() && copied == copy, "{from}");
+    }
+    super::fails(&["new", "mine", "--from", "nest", "--extends", "cfs"], 2, &["--extends"]);
+}
+
+#[test]
+fn a_policy_is_compared_with_its_base_and_with_todays_kernel() {
     let folder = folder();
-    printed(folder.path(), &["new", "cfs-mine"]);
-    let sim = ["sim", "-w", "fork-wait:iterations=5", "-m", "ryzen-3400g", "-p", "cfs", "-p", "cfs-mine.ipa"];
-    let table = printed(folder.path(), &[&sim[..], &["--runs", "1"]].concat());
-    assert!(table.contains("cfs-mine"), "{table}");
+    printed(folder.path(), &["new", "mine", "--extends", "cfs"]);
+    let sim = ["sim", "mine.ipa", "-w", "fork-wait:iterations=5", "-m", "ryzen-3400g"];
+    let out = printed(folder.path(), &sim);
+    for part in [
+        "mine against its base, cfs, on ryzen-3400g, schedutil: ",
+        "mine against today's kernel, eevdf, on ryzen-3400g, schedutil: ",
+        "First difference, at ",
+        " ms: cfs runs sh (2) on core ",
+        ", mine lets core ",
+    ] {
+        assert!(out.contains(part), "`{part}` is not in:\n{out}");
+    }
+    // It spins for no time, and then decides as its base.
+    let same = [&sim[..1], &["mine.ipa:linger=0ms"], &sim[2..]].concat();
+    assert!(printed(folder.path(), &same).contains("mine decides as cfs does\n"));
 }
 
 #[test]

@@ -67,8 +67,9 @@ impl Lowering<'_, '_> {
         let own = self.context.top.iter().filter(|(_, top)| matches!(top, Top::Version(_)));
         let mut known: Vec<&str> = own.map(|(name, _)| name.as_str()).chain(library).collect();
         known.sort_unstable();
-        if let Some(near) = closest(&name.name, known) {
-            unknown = unknown.help(format!("did you mean `{near}`?"));
+        let near = || closest(&name.name, known).map(str::to_owned);
+        if let Some(meant) = self.instead_of_call(&name.name, args).or_else(near) {
+            unknown = unknown.help(format!("did you mean `{meant}`?"));
         }
         self.error(unknown);
         None

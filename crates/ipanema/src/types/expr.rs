@@ -219,8 +219,9 @@ impl Lowering<'_, '_> {
             _ => false,
         });
         let own = self.context.policy.attributes(owner).iter().map(|a| &*a.name);
-        if let Some(near) = closest(name, own.chain(library.map(|w| w.name))) {
-            unknown = unknown.help(format!("did you mean `{near}`?"));
+        let near = || closest(name, own.chain(library.map(|w| w.name))).map(str::to_owned);
+        if let Some(meant) = self.instead_of_member(&boxed, name).or_else(near) {
+            unknown = unknown.help(format!("did you mean `{meant}`?"));
         }
         self.error(unknown);
         None

@@ -11,6 +11,7 @@ mod expr;
 mod search;
 mod signature;
 mod statement;
+mod suggest;
 mod units;
 
 use std::cell::RefCell;

@@ -257,6 +257,27 @@ fn values_have_their_types() {
 }
 
 #[test]
+fn names_in_another_form_are_suggested() {
+    for (bad, meant) in [
+        ("c.llc == machine", "llc(c)"),
+        ("t.llc == machine", "llc(t.core)"),
+        ("c.recent > 0", "recent(c)"),
+        ("c.idle", "c in idle"),
+        ("t.idle", "t.core in idle"),
+        ("nr_ready(c) > 0", "c.nr_ready"),
+        ("vruntime(t) > 0ms", "t.vruntime"),
+    ] {
+        let policy = |condition: &str| {
+            on_cfs(&format!("on tick (thread t) {{ core c = t.core; if ({condition}) preempt(c); }}"))
+        };
+        let found = found(&policy(bad));
+        assert_eq!(found[0].help, Some(format!("did you mean `{meant}`?")), "{bad}");
+        let (wrong, _) = bad.split_once(' ').unwrap_or((bad, ""));
+        assert_eq!(self::found(&policy(&bad.replace(wrong, meant))).len(), 0, "{meant}");
+    }
+}
+
+#[test]
 fn conditions_are_not_sets() {
     for (bad, good, instead) in [
         (
