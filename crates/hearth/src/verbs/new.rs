@@ -23,8 +23,8 @@ pub struct Args {
     /// The built-in policy that it extends: everything that it does not say is as there
     #[arg(long, value_name = "BASE", default_value = "cfs", value_parser = clap::builder::PossibleValuesParser::new(names()))]
     extends: String,
-    /// Copy the text of this built-in policy instead
-    #[arg(long, value_name = "POLICY", value_parser = clap::builder::PossibleValuesParser::new(names()), conflicts_with = "extends", hide_possible_values = true)]
+    /// Copy the text of this built-in policy, or of a product of the feature model, instead
+    #[arg(long, value_name = "POLICY", conflicts_with = "extends")]
     from: Option<String>,
 }
 
@@ -68,10 +68,32 @@ fn text(name: &str, base: &str) -> Result<String, Failure> {
     checked(name, TEXT.replace("PLACEMENT", placement).replace("BASE", base).replace("NAME", name))
 }
 
-/// The text of a built-in policy with another name.
+/// The text of a built-in policy with another name. That of a product says what its features do.
 fn copy(name: &str, from: &str) -> Result<String, Failure> {
-    let text = builtin::source(from).unwrap_or_default();
-    checked(name, text.replacen(&format!("policy {from} "), &format!("policy {name} "), 1))
+    let Some(text) = builtin::source(from) else {
+        return Err(Failure::usage(format_args!("there is no built-in policy `{from}`"))
+            .help("`hearth list policies` shows them"));
+    };
+    let text = text.replacen(&format!("policy {from} "), &format!("policy {name} "), 1);
+    let Some((head, features)) =
+        text.trim_end().trim_end_matches(';').split_once(" with ").filter(|_| from.contains('+'))
+    else {
+        return checked(name, text);
+    };
+    let about = |feature: &str| {
+        let text = builtin::source(feature).unwrap_or_default();
+        let doc =
+            text.lines().next().and_then(|line| line.strip_prefix("/// ")).unwrap_or_default().to_owned();
+        format!("    // {feature}: {doc}\n")
+    };
+    let about: String = features.split(", ").map(about).collect();
+    checked(
+        name,
+        format!(
+            "/// {name}: a product of the feature model.\n{head} with {features} {{\n{about}\
+             \x20   // A parameter, function or handler of a feature or the base can be declared anew here.\n}}\n"
+        ),
+    )
 }
 
 /// The text of policy `name`, if it compiles under that name.

@@ -305,7 +305,8 @@ impl Args {
         let command =
             if self.command.is_empty() { "COMMAND".to_owned() } else { quoted(self.command.iter().cloned()) };
         format!(
-            "{name} is {}.\n{claims}Try it: sudo hearth try {name} -- {command}\n",
+            "{name} is {}.\n{claims}Try it: sudo hearth try {name} -- {command}\n\
+             Write it to a file, to read and change it: hearth new mine --from {name}\n",
             winner.difference(report.goal, BASELINE)
         )
     }

@@ -18,7 +18,8 @@ fn a_new_policy_is_sound_formatted_and_simulates() {
 
 #[test]
 fn a_copy_of_a_policy_decides_as_that_does() {
-    for from in hearth_policy::names() {
+    let products = ["fifo+fixed+nrRun+all+one", "nest-like", "cfs-like"];
+    for &from in hearth_policy::names().iter().chain(&products) {
         let folder = folder();
         let out = printed(folder.path(), &["new", "mine", "--from", from]);
         assert!(out.starts_with(&format!("mine.ipa: policy `mine` is a copy of `{from}`\n")), "{out}");
@@ -31,6 +32,7 @@ fn a_copy_of_a_policy_decides_as_that_does() {
         let (copied, copy) = (times(from), times("mine.ipa"));
         assert!(copied.is_string() && copied == copy, "{from}");
     }
+    super::fails(&["new", "mine", "--from", "nst"], 2, &["`nst`", "hearth list policies"]);
     super::fails(&["new", "mine", "--from", "nest", "--extends", "cfs"], 2, &["--extends"]);
 }
 
