@@ -43,9 +43,12 @@ pub struct WorkloadFile {
     pub workload: String,
 }
 
+/// The path of standard input.
+pub const STDIN: &str = "/dev/stdin";
+
 /// A name or a path; `-` is standard input.
 pub fn or_stdin(text: &str) -> Result<String, Infallible> {
-    Ok(if text == "-" { "/dev/stdin" } else { text }.into())
+    Ok(if text == "-" { STDIN } else { text }.into())
 }
 
 /// A policy with parameters; `-` is standard input.

@@ -4,12 +4,13 @@ use crate::failure::{Failure, Outcome};
 use crate::output;
 use clap::error::{ContextKind, Error};
 use clap::{ColorChoice, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use hearth_scx::object::Purpose;
 use std::any::TypeId;
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Write a scheduling policy once; predict its effect on any machine, prove it, and run it in the Linux
 /// kernel
@@ -110,6 +111,25 @@ impl Cli {
         match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
             Ok(cli) => Ok(cli),
             Err(error) => Err(wrong_number(&error).unwrap_or_else(|| error.exit())),
+        }
+    }
+
+    /// The command of hearth in another command line, such as `timeout 60 hearth run nest`, if there is one.
+    pub fn within(words: &[OsString]) -> Option<Cli> {
+        let start =
+            words.iter().position(|word| Path::new(word).file_name().is_some_and(|name| name == "hearth"))?;
+        let matches = definition().try_get_matches_from(&words[start..]).ok()?;
+        Cli::from_arg_matches(&matches).ok()
+    }
+
+    /// The policy that this command loads into the kernel, if it names one, and the variant of its object.
+    pub fn loads(&self) -> Option<(&str, Purpose)> {
+        match &self.verb {
+            Verb::Run(args) => Some(args.loads()),
+            Verb::Exec(args) => Some(args.loads()),
+            Verb::Try(args) => Some(args.loads()),
+            Verb::Build(args) => args.loads(),
+            _ => None,
         }
     }
 }

@@ -21,6 +21,11 @@ pub struct PolicyArgs {
 }
 
 impl PolicyArgs {
+    /// The name or path of the policy.
+    pub fn source(&self) -> &str {
+        &self.policy.source
+    }
+
     /// The policy with all its parameters, as the argument is written.
     pub fn spec(&self) -> String {
         let params: Vec<String> = (self.policy.params.iter().chain(&self.params))

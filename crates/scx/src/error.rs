@@ -104,7 +104,8 @@ impl Error {
             Error::Busy { ours: true, .. } => "stop it first (`hearth stop`), or replace it: hearth run POLICY --replace".into(),
             Error::Busy { .. } => "stop that scheduler first; `hearth run` with --replace can only replace policies of Hearth".into(),
             Error::DoesNotEnd { .. } => "end its process, or press SysRq-S, which returns to the kernel's own scheduler".into(),
-            Error::NoLibrary { .. } => "set HEARTH_LIB to the folder that has runtime/, or install Hearth with `make install`".into(),
+            Error::NoLibrary { .. } => "the program alone has no policies for kernels: in Hearth's sources, run `make install`; or run `make bpf` \
+                                        and set HEARTH_LIB to their folder".into(),
             Error::NoHeaders { .. } => "run `make bpf` in Hearth's sources, which unpacks them".into(),
             Error::NoClang { needed, .. } | Error::OldClang { needed, .. } => {
                 format!("install clang {needed} or newer (Debian: apt install clang-{needed}) or set CLANG to its path; built-in policies need none after `make bpf`")

@@ -2,7 +2,7 @@
 //!
 //! An object is compiled once and cached under a hash of its sources: in the user's cache, or in advance as
 //! `NAME.bpf.o` with `NAME.bpf.o.hash` in the library folder. With the latter, a machine needs no clang to run
-//! policies.
+//! policies. A virtual machine of `hearth vm` also has the objects that its host offered ([`offer`]).
 //!
 //! Objects are the same for all architectures. clang reads the kernel's types of one of them; libbpf adapts the object
 //! to the running kernel's. With the types of another architecture, clang makes the same instructions.
@@ -42,8 +42,11 @@ const FLAGS: [&str; 14] = [
 /// Folder of the kernel's types among the headers.
 const TYPES: &str = "arch/x86";
 
-/// Number of objects that are kept, of some 300 KB each.
-const MOST: usize = 400;
+/// Number of objects that are kept, of some 1.5 MB each.
+const MOST: usize = 100;
+
+/// Folder of a virtual machine with the objects that its host offers. Only root can make it.
+const OFFERED: &str = "/run/hearth/objects";
 
 /// Variant of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,14 +73,43 @@ impl Purpose {
     }
 }
 
-/// The object of a policy: prebuilt, from the cache, or compiled now.
+/// The object of a policy: prebuilt, offered by the host, from the cache, or compiled now.
 ///
 /// # Errors
 /// There is no library folder, clang or header; or clang rejects the C.
 pub fn for_policy(policy: &Policy, purpose: Purpose) -> Result<Vec<u8>, Error> {
     let library = library::find()?;
     let sources = key_of_sources(policy, &library, purpose)?;
-    if let Some(object) = prebuilt(policy, &library, purpose, sources) {
+    find(policy, &library, purpose, sources, || ())
+}
+
+/// Writes the object of a policy into `folder`, which a virtual machine sees as `/run/hearth/objects`. So the guest, which
+/// may be emulated, does not compile it. Calls `compiling` if this host has to.
+///
+/// # Errors
+/// As [`for_policy`]; or the file cannot be written.
+pub fn offer(
+    policy: &Policy,
+    purpose: Purpose,
+    folder: &Path,
+    compiling: impl FnOnce(),
+) -> Result<(), Error> {
+    let library = library::find()?;
+    let sources = key_of_sources(policy, &library, purpose)?;
+    let object = find(policy, &library, purpose, sources, compiling)?;
+    let path = folder.join(offered_name(sources));
+    file::write(&path, &object).map_err(Error::file("write", &path))
+}
+
+fn find(
+    policy: &Policy,
+    library: &Library,
+    purpose: Purpose,
+    sources: Key,
+    compiling: impl FnOnce(),
+) -> Result<Vec<u8>, Error> {
+    let offered = || fs::read(Path::new(OFFERED).join(offered_name(sources))).ok();
+    if let Some(object) = prebuilt(policy, library, purpose, sources).or_else(offered) {
         return Ok(object);
     }
     let clang = Clang::find()?;
@@ -85,10 +117,16 @@ pub fn for_policy(policy: &Policy, purpose: Purpose) -> Result<Vec<u8>, Error> {
     if let Some(object) = cache.read(key) {
         return Ok(object);
     }
-    let object = compile(policy, &library, &clang, purpose)?;
+    compiling();
+    let object = compile(policy, library, &clang, purpose)?;
     // If the cache cannot be written, the next call compiles again.
     let _ = cache.keep(key, &object);
     Ok(object)
+}
+
+/// The name depends on the content, because a guest remembers for a day what a file of the host contains.
+fn offered_name(sources: Key) -> String {
+    format!("{sources}.bpf.o")
 }
 
 /// Compiles a policy into a file, and writes the hash of its sources to `FILE.hash`.
@@ -280,6 +318,22 @@ mod tests {
         assert_eq!(major("Debian clang version 19.1.7 (3)"), Some(19));
         assert_eq!(major("clang version 21.0.0git"), Some(21));
         assert_eq!(major("gcc (GCC) 14"), None);
+    }
+
+    #[test]
+    fn a_virtual_machine_is_offered_objects_by_their_sources() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = Library { objects: folder.path().into(), ..library::find().unwrap() };
+        let nest = load("nest").unwrap();
+        let key = key_of_sources(&nest, &library, Purpose::Run).unwrap();
+        let path = folder.path().join("nest.bpf.o");
+        fs::write(&path, "object").unwrap();
+        fs::write(hash_file(&path), key.to_string()).unwrap();
+        let compiling = || panic!("the object is there");
+        let found = find(&nest, &library, Purpose::Run, key, compiling).unwrap();
+        assert_eq!(found, b"object");
+        let log = key_of_sources(&nest, &library, Purpose::Log).unwrap();
+        assert_ne!(offered_name(key), offered_name(log));
     }
 
     #[test]

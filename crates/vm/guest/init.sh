@@ -11,6 +11,7 @@
 #   system    "yes": the share "system" has the guest's programs, and hides the host's; or ""
 #   hearth    the program that commands find as `hearth` ("" if there is none)
 #   modules   the host's folder of this kernel's modules ("" if there is none)
+#   objects   the host's folder of compiled policies ("" if there is none)
 B=/busybox
 export PATH=/none
 
@@ -110,6 +111,9 @@ fi
 
 $B mkdir -p /new/run/hearth/bin
 [ -z "$hearth" ] || $B ln -s "$hearth" /new/run/hearth/bin/hearth
+if [ -n "$objects" ]; then
+	$B mkdir /new/run/hearth/objects && $B mount --bind "/host$objects" /new/run/hearth/objects
+fi
 $B cp /busybox /settings /command /run.sh /new/run/hearth/
 for name in status $ports; do
 	echo "$name=$(port "$name")" >>/new/run/hearth/settings

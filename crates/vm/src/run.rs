@@ -70,6 +70,8 @@ pub struct Options {
     pub signals: bool,
     /// The program that the guest finds as `hearth`, first in its PATH; not for a foreign architecture.
     pub hearth: Option<PathBuf>,
+    /// Folder that the guest sees as `/run/hearth/objects`.
+    pub objects: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -92,6 +94,7 @@ impl Default for Options {
             terminal: false,
             signals: false,
             hearth: None,
+            objects: None,
         }
     }
 }
@@ -243,6 +246,7 @@ pub fn places(options: &Options, command: &[OsString], kernel: &Kernel, shares: 
     settings.set_bytes("seen", &lines(&seen(&options.directory, &words)));
     settings.set_bytes("modules", &bytes(kernel.modules.as_deref()));
     settings.set_bytes("hearth", &bytes(hearth));
+    settings.set_bytes("objects", &bytes(options.objects.as_deref()));
     settings
 }
 

@@ -49,6 +49,11 @@ enum Emit {
 }
 
 impl Args {
+    /// The policy that it loads, and the variant of its object.
+    pub fn loads(&self) -> Option<(&str, Purpose)> {
+        self.verify.then_some((&self.source.policy, Purpose::Run))
+    }
+
     pub fn run(self) -> Outcome {
         if self.verify {
             return self.show_verified();

@@ -4,6 +4,7 @@ use crate::policy::PolicyArgs;
 use crate::verbs::record::describe;
 use crate::verbs::run::{Common, tell, warn};
 use hearth_host::rapl::Meter;
+use hearth_scx::object::Purpose;
 use hearth_scx::{Options, Partial, Session};
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -39,6 +40,11 @@ pub struct Args {
 }
 
 impl Args {
+    /// The policy that it loads, and the variant of its object.
+    pub fn loads(&self) -> (&str, Purpose) {
+        (self.policy.source(), self.common.purpose())
+    }
+
     pub fn run(self) -> Outcome {
         let failed = |failure: Failure| failure.status(HEARTH_FAILED);
         let (policy, params) = self.policy.load()?;

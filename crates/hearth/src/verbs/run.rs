@@ -6,6 +6,7 @@ use crate::policy::PolicyArgs;
 use hearth_policy::{Assignment, Settings};
 use hearth_scx::frequency::Source;
 use hearth_scx::limits::{Limit, Slow};
+use hearth_scx::object::Purpose;
 use hearth_scx::protocol::SOCKET;
 use hearth_scx::{Ended, Options, Partial, Session, Summary};
 use sd_notify::NotifyState;
@@ -76,6 +77,10 @@ pub struct Common {
 }
 
 impl Common {
+    pub fn purpose(&self) -> Purpose {
+        if self.log.is_some() { Purpose::Log } else { Purpose::Run }
+    }
+
     pub fn options(self, params: Settings) -> Result<Options, Failure> {
         self.record.as_deref().map_or(Ok(()), output::check_recording)?;
         self.log.as_deref().map_or(Ok(()), output::check_writable)?;
@@ -99,6 +104,11 @@ impl Common {
 }
 
 impl Args {
+    /// The policy that it loads, and the variant of its object.
+    pub fn loads(&self) -> (&str, Purpose) {
+        (self.policy.source(), self.common.purpose())
+    }
+
     pub fn run(self) -> Outcome {
         let (policy, params) = self.policy.load()?;
         let name = policy.name().to_owned();

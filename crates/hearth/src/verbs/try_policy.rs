@@ -6,6 +6,7 @@ use crate::policy::PolicyArgs;
 use crate::provenance::{self, quoted};
 use crate::table::{Plain, number, percent};
 use hearth_host::Host;
+use hearth_scx::object::Purpose;
 use hearth_study::ranks::{median, saving, speedup};
 use hearth_study::statistics::Change;
 use serde::Serialize;
@@ -75,6 +76,11 @@ struct Compared {
 }
 
 impl Args {
+    /// The policy that it loads, and the variant of its object.
+    pub fn loads(&self) -> (&str, Purpose) {
+        (self.policy.source(), Purpose::Run)
+    }
+
     pub fn run(self) -> Outcome {
         let (policy, params) = self.policy.load()?;
         let prepare = self.prepare.as_deref();

@@ -1,19 +1,21 @@
 mod detached;
 
 use self::detached::Verb;
-use crate::arguments::{examples, time};
+use crate::arguments::{STDIN, examples, time};
+use crate::cli::Cli;
 use crate::failure::{Failure, HEARTH_FAILED, Outcome};
 use crate::output::{self, Document};
 use crate::table::{Column, table};
 use clap::{ArgGroup, ValueEnum};
 use hearth_machine::Machine;
+use hearth_scx::object;
 use hearth_vm::detached::{Place, Running};
 use hearth_vm::{Acceleration, Architecture, Error, Listed, Options, Progress, Streams, Topology, Wish};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -172,8 +174,13 @@ impl Args {
             let failure = Failure::usage("--tty: standard input and output are not a terminal");
             return Err(failure.help("omit --tty: standard input and output are connected without it, too"));
         }
+        let objects = tempfile::tempdir().map_err(|error| {
+            Failure::new(format_args!("no temporary folder: {error}")).status(HEARTH_FAILED)
+        })?;
+        offer(&self.command, objects.path(), &mut progress)?;
         let options = Options {
             architecture,
+            objects: Some(objects.path().into()),
             env: self.env,
             timeout: self.timeout,
             dmesg: self.dmesg,
@@ -236,6 +243,24 @@ impl Guest {
         };
         topology.map_err(Failure::usage)
     }
+}
+
+/// Compiles the policy that a command of hearth loads into the kernel, because an emulated guest takes minutes for that. The
+/// guest finds the object in `folder`.
+///
+/// # Errors
+/// The policy cannot be compiled here; then it cannot be in the guest, either, which has the same files.
+fn offer(command: &[OsString], folder: &Path, progress: &mut ProgressDisplay) -> Result<(), Failure> {
+    let cli = Cli::within(command);
+    let loads = cli.as_ref().and_then(Cli::loads);
+    // Standard input is the guest's.
+    let Some((source, purpose)) = loads.filter(|(source, _)| *source != STDIN) else { return Ok(()) };
+    let offered = hearth_policy::load(source).map_err(Failure::from).and_then(|policy| {
+        let what = format!("compiling {} for the kernel", policy.name());
+        let compiling = || progress.tell(Progress::Doing(&what));
+        Ok(object::offer(&policy, purpose, folder, compiling)?)
+    });
+    offered.map_err(|failure| failure.status(HEARTH_FAILED))
 }
 
 /// The user's shell.
@@ -377,6 +402,7 @@ fn assignment(text: &str) -> Result<(OsString, OsString), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hearth_scx::object::Purpose;
 
     #[test]
     fn sizes_and_times_have_units() {
@@ -399,6 +425,39 @@ mod tests {
         assert!(refused("hearth vm --cpus 4 start"));
         assert!(!refused("hearth vm --cpus 4 -- start"));
         assert!(!refused("hearth vm --cpus 4 make"));
+    }
+
+    #[test]
+    fn the_policy_of_a_command_is_found() {
+        let loads = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let cli = Cli::within(&words)?;
+            cli.loads().map(|(source, purpose)| (source.to_owned(), purpose))
+        };
+        for line in [
+            "hearth run nest",
+            "sudo target/debug/hearth exec nest:s_max=0 -- make",
+            "timeout 9 hearth try nest -- make",
+            "hearth build nest --verify",
+        ] {
+            assert_eq!(loads(line), Some(("nest".into(), Purpose::Run)), "{line}");
+        }
+        assert_eq!(loads("hearth run a.ipa --log a.log"), Some(("a.ipa".into(), Purpose::Log)));
+        for line in ["hearth build nest", "hearth run", "hearth status", "make hearth", "sh -c hearth"] {
+            assert_eq!(loads(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_policy_is_offered_unless_it_is_read_from_standard_input() {
+        let offered = |source: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let words = ["hearth", "run", source].map(OsString::from);
+            offer(&words, folder.path(), &mut ProgressDisplay::new(true))?;
+            Ok::<_, Failure>(std::fs::read_dir(folder.path()).unwrap().count())
+        };
+        assert_eq!(offered("-").unwrap(), 0);
+        assert!(offered("no-such-policy").unwrap_err().message().contains("no-such-policy"));
     }
 
     #[test]

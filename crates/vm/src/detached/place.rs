@@ -179,6 +179,16 @@ impl Place {
         self.folder.join("socket")
     }
 
+    /// The folder that the guest sees as `/run/hearth/objects`, which is created. It ends with the machine.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn objects(&self) -> Result<PathBuf, Error> {
+        let folder = self.folder.join(format!("{PREFIX}objects"));
+        private(&folder)?;
+        Ok(folder)
+    }
+
     /// What the supervisor prints.
     pub fn log(&self) -> PathBuf {
         self.folder.join("log")

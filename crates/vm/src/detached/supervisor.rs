@@ -90,6 +90,7 @@ fn run_guest(
     let shared = run::shares(options)?;
     parts.share(guest, &shared)?;
     let nothing = Command { words: &[], directory: Path::new("/"), environment: &[] };
+    let options = &Options { objects: Some(place.objects()?), ..options.clone() };
     let settings = settings(options, &parts, &shared);
     let begun = Instant::now();
     parts.start(guest, options, settings, &nothing)?;

@@ -1,6 +1,6 @@
 //! `hearth vm start`, `shell` and `stop`: a machine that keeps running.
 
-use super::{Guest, ProgressDisplay, assignment, failure, shell};
+use super::{Guest, ProgressDisplay, assignment, failure, offer, shell};
 use crate::arguments::examples;
 use crate::failure::{Failure, HEARTH_FAILED, Outcome};
 use hearth_vm::detached::{self, Call, Lock, Place};
@@ -168,6 +168,11 @@ impl Shell {
                 "vm: {} is not shared: what is written there ends with the machine (`hearth vm start --rw FOLDER`)",
                 call.directory.display()
             );
+        }
+        if place.is_taken() {
+            let mut progress = ProgressDisplay::new(self.quiet);
+            offer(&call.command, &place.objects().map_err(failure)?, &mut progress)?;
+            progress.bar.finish_and_clear();
         }
         let mut streams = Streams::inherited();
         if !may_read {
