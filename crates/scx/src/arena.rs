@@ -69,10 +69,10 @@ impl Arena {
         store!(self.world(), params[index], value);
     }
 
-    /// The members of set number `set` of a policy with `params` parameters. The sets follow the parameters.
+    /// The members of set number `set` of a policy with `params` parameters.
     pub fn set(&self, params: usize, set: usize) -> Vec<u32> {
         assert!(params <= MAX_PARAMS && set < MAX_SETS);
-        self.members(self.at(STATE_AT + params * 8 + set * size_of::<Set>()))
+        self.members(self.at(STATE_AT + offset_of_sets(params) + set * size_of::<Set>()))
     }
 
     /// The members of a set in the arena, ascending.
@@ -145,6 +145,12 @@ impl Arena {
     }
 }
 
+/// Offset of the sets in the state of a policy: behind the parameters, from the next cache line on.
+fn offset_of_sets(params: usize) -> usize {
+    const CACHE_LINE: usize = 64;
+    (params * 8).next_multiple_of(CACHE_LINE)
+}
+
 /// Reads a field through a pointer to its structure in an [`Arena`].
 macro_rules! read {
     ($pointer:expr, $($field:tt)+) => {
@@ -162,3 +168,24 @@ macro_rules! store {
 }
 
 pub(crate) use {read, store};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_are_where_the_emitted_c_has_them() {
+        let mut padded = 0;
+        for name in hearth_policy::names() {
+            let policy = hearth_policy::load(name).unwrap();
+            let params = policy.params().len();
+            if !policy.sets().is_empty() {
+                let (c, gap) = (policy.c(), offset_of_sets(params) - params * 8);
+                assert_eq!(c.contains("char saakm_pad["), gap > 0, "{name}");
+                assert!(gap == 0 || c.contains(&format!("char saakm_pad[{gap}];")), "{name}");
+                padded += usize::from(gap > 0);
+            }
+        }
+        assert!(padded > 0);
+    }
+}

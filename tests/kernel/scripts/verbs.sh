@@ -61,6 +61,12 @@ check "nest is gone" gone
 
 check "SysRq-S ends a policy, and the loader says so" says "SysRq-S" sh -c "$H run cfs & p=\$!; n=0; until grep -q cfs /sys/kernel/sched_ext/root/ops 2>/dev/null || [ \$n -gt 600 ]; do sleep 0.2; n=\$((n + 1)); done; echo S >/proc/sysrq-trigger; wait \$p; [ \$? = 1 ]"
 
+"$H" run nest 2>/tmp/nest.log &
+check "nest starts again" until_is nest
+check "its nests have cores" soon sh -c "/bin/true; $H status | grep '^primary: [1-9].*([0-9]'"
+"$H" stop
+check "and nest ends" gone
+
 if has_programs && command -v script >/dev/null; then
 	"$H" run nest 2>/tmp/nest.log &
 	nest=$!
