@@ -1,6 +1,6 @@
 //! Error messages: what went wrong, where, and what to do.
 
-use crate::output;
+use crate::{output, place};
 use hearth_base::suggest::closest_file;
 use hearth_ipanema::Sources;
 use hearth_ipanema::diagnostic::{Diagnostic, render_all};
@@ -189,13 +189,18 @@ from_errors_with_help!(hearth_policy::ParamError, hearth_prove::Error);
 
 impl From<hearth_scx::Error> for Failure {
     fn from(error: hearth_scx::Error) -> Self {
-        use hearth_scx::Error::{File, NotAllowed, Observer};
+        use hearth_scx::Error::{File, NoSchedExt, NotAllowed, NotRunning, Observer, RealTime};
         match error {
             Observer(error) => match error.downcast::<hearth_recorder::Error>() {
                 Ok(error) => (*error).into(),
                 Err(error) => Failure::new(error),
             },
             NotAllowed { .. } => Failure::new(error).help(as_root()),
+            NoSchedExt { .. } | RealTime => {
+                let help = format!("{}\n{}", error.help().unwrap_or_default(), place::elsewhere());
+                Failure::new(error).help(help)
+            }
+            NotRunning { ops: None } => Failure::new(error).help(place::without_policy()),
             File { ref source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Failure::new(error).help(as_root())
             }
@@ -217,15 +222,7 @@ impl From<hearth_recorder::Error> for Failure {
 
 /// Advice to run the same command line as root.
 fn as_root() -> String {
-    let mut words: Vec<_> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    if let (Some(program), Ok(path)) = (words.first_mut(), std::env::current_exe()) {
-        // sudo searches the folders of the system, not the user's PATH.
-        if !program.contains('/') && !path.starts_with("/usr") {
-            *program = path.display().to_string();
-        }
-    }
-    let line = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| "hearth ...".into());
-    format!("run it as root: sudo {line}")
+    format!("run it as root: {}", place::as_root())
 }
 
 impl From<hearth_policy::Error> for Failure {

@@ -19,6 +19,7 @@ mod here;
 mod live;
 mod observer;
 mod output;
+mod place;
 mod policy;
 mod prediction;
 mod progress;

@@ -92,11 +92,9 @@ impl Error {
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Error::NotAllowed { .. } => "run it as root, with sudo".into(),
-            Error::NoSchedExt { .. } => {
-                format!("{KERNELS}\nor try it in a virtual machine: hearth vm -- hearth run nest")
-            }
+            Error::NoSchedExt { .. } => KERNELS.into(),
             Error::NoAtomics => "try it in a virtual machine, which has them: hearth vm --accel tcg -- hearth run nest".into(),
-            Error::RealTime => "boot a kernel without PREEMPT_RT, or try it in a virtual machine: hearth vm -- hearth run nest".into(),
+            Error::RealTime => "boot a kernel without PREEMPT_RT".into(),
             Error::NoBtf => "use a kernel built with CONFIG_DEBUG_INFO_BTF, as distributions' are".into(),
             Error::NoConfig { .. } => {
                 "install the kernel's configuration (it belongs to the kernel's package), or load the module `configs`".into()
@@ -117,7 +115,6 @@ impl Error {
                 "boot without `isolcpus=`; a cgroup with `cpuset.cpus.partition` = isolated keeps cores free instead".into()
             }
             Error::NotRunning { ops: Some(_) } => "that scheduler is not Hearth's: use its own tools".into(),
-            Error::NotRunning { ops: None } => "start one: hearth run nest".into(),
             Error::TooManyCores { .. } => "boot with maxcpus=1024, or take cores off line".into(),
             Error::NoCgroup { .. } => format!("name a cgroup below {}; for the whole system leave out --cgroup", crate::cgroup::MOUNT),
             Error::Topology { .. } => "choose another machine: hearth list machines".into(),

@@ -99,7 +99,7 @@ mod tests {
         write("proc/sys/kernel/osrelease", "6.1.0\n");
         let error = check_kernel(root.path()).unwrap_err();
         assert!(
-            error.to_string().contains("6.1.0") && error.help().unwrap().contains("hearth vm"),
+            error.to_string().contains("6.1.0") && error.help().unwrap().contains("Linux 6.12 and newer"),
             "{error}"
         );
         write("sys/kernel/sched_ext/state", "disabled\n");

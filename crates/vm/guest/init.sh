@@ -5,6 +5,7 @@
 # The guest's init in the initramfs: builds the guest's root from the host's and switches to it.
 # hearth writes /settings (see ../src/initramfs.rs):
 #   mode      "probe": report that a guest can run here, then stop; "run": run a command; "stay": run an agent
+#   name      the machine's name, if the mode is "stay"
 #   shares    the folders of the shares rw0, rw1, ..., one per line
 #   seen      folders and files of the host's /tmp that the guest sees, one per line
 #   ports     the names of the ports other than "status"

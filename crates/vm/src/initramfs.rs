@@ -73,6 +73,11 @@ impl Settings {
         quote(&mut self.0, value);
         self.0.push(b'\n');
     }
+
+    #[cfg(test)]
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0).into_owned()
+    }
 }
 
 /// The command that the guest runs.

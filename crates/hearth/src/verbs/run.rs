@@ -2,6 +2,7 @@ use crate::arguments::{examples, time};
 use crate::failure::{Failure, Outcome};
 use crate::observer;
 use crate::output::{self, count};
+use crate::place;
 use crate::policy::PolicyArgs;
 use hearth_policy::{Assignment, Settings};
 use hearth_scx::frequency::Source;
@@ -121,9 +122,7 @@ impl Args {
             ..self.common.options(params)?
         };
         let mut session = Session::start(policy, options)?;
-        eprintln!(
-            "hearth: {name} is running; `hearth status` and `hearth top` show it, Ctrl-C or `hearth stop` ends it"
-        );
+        eprintln!("hearth: {name} is running; {}", place::of_policy());
         warn(&session, &name);
         if session.misses_socket() {
             eprintln!(

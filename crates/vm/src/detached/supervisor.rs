@@ -91,7 +91,7 @@ fn run_guest(
     parts.share(guest, &shared)?;
     let nothing = Command { words: &[], directory: Path::new("/"), environment: &[] };
     let options = &Options { objects: Some(place.objects()?), ..options.clone() };
-    let settings = settings(options, &parts, &shared);
+    let settings = settings(options, place, &parts, &shared);
     let begun = Instant::now();
     parts.start(guest, options, settings, &nothing)?;
     session.boot(guest, options, &parts, begun, watch)?;
@@ -118,9 +118,10 @@ fn run_guest(
     }
 }
 
-fn settings(options: &Options, parts: &Parts, shared: &[std::path::PathBuf]) -> Settings {
+fn settings(options: &Options, place: &Place, parts: &Parts, shared: &[std::path::PathBuf]) -> Settings {
     let mut settings = run::places(options, &[], &parts.kernel, shared);
     settings.set("mode", "stay");
+    settings.set("name", place.name());
     settings.set("ports", format!("control {}", SLOTS.join(" ")));
     settings
 }
