@@ -1,6 +1,7 @@
 //! The running Linux: what it says of this machine, and what is measured of it.
 //!
 //! - [`Host`]: cores, topology and frequencies, as recordings and running policies need them;
+//! - [`emulator()`]: whether software executes its code;
 //! - [`rapl`]: the energy counters;
 //! - [`detect`]: the machine file of this machine;
 //! - [`ftl`]: frequency transition latency, the time that a core takes from the speed of an idle core
@@ -15,6 +16,7 @@ mod cores;
 mod counters;
 pub mod detect;
 mod disturbance;
+mod emulator;
 mod error;
 pub mod ftl;
 mod host;
@@ -30,6 +32,7 @@ pub mod turbo;
 mod windows;
 mod work;
 
+pub use emulator::emulator;
 pub use error::Error;
 pub use host::Host;
 pub use os::now;

@@ -51,6 +51,8 @@ struct Content {
     host: String,
     kernel: String,
     machine: String,
+    /// What executes the machine's code, if it is known to be software.
+    emulator: Option<&'static str>,
     version: &'static str,
     repeat: String,
     /// In the order of the runs.
@@ -83,6 +85,10 @@ impl Args {
 
     pub fn run(self) -> Outcome {
         let (policy, params) = self.policy.load()?;
+        let emulator = hearth_host::emulator();
+        if let Some(emulator) = emulator {
+            eprintln!("warning: this machine is {emulator}: the times will say little about a real machine");
+        }
         let prepare = self.prepare.as_deref();
         let plan =
             Plan { policy: &policy, params: &params, command: &self.command, prepare, runs: self.runs };
@@ -95,12 +101,13 @@ impl Args {
         let time = compared(&trials, |trial| Some(trial.time_s), speedup)
             .ok_or_else(|| Failure::new("no run was measured"))?;
         let spec = self.policy.spec();
-        let conclusion = Conclusion::of(&time);
+        let conclusion = emulator.map_or_else(|| Conclusion::of(&time), Conclusion::Emulated);
         let content = Content {
             command: self.command.clone(),
             host: host.name,
             kernel: host.kernel,
             machine: host.model,
+            emulator,
             version: env!("CARGO_PKG_VERSION"),
             repeat: provenance::command(),
             energy: compared(&trials, |trial| Some(trial.energy?.total_uj() as f64 / 1e6), saving),
@@ -140,6 +147,8 @@ enum Conclusion {
     Helps,
     Hurts,
     CannotTell,
+    /// Its times are not those of a processor. With the emulator.
+    Emulated(&'static str),
 }
 
 impl Conclusion {
@@ -170,6 +179,9 @@ impl Conclusion {
                     percent(time.improvement)
                 )
             }
+            Conclusion::Emulated(emulator) => format!(
+                "These runs cannot tell whether {policy} helps `{command}`: this machine is {emulator}, whose times are not a processor's."
+            ),
             Conclusion::CannotTell => {
                 format!(
                     "These runs cannot tell whether {policy} helps `{command}`: {:+.1}%{between}.",
@@ -194,7 +206,9 @@ impl Conclusion {
             Conclusion::CannotTell if more > runs => {
                 with_command(&format!("sudo hearth try {policy} --runs {more}"))
             }
-            Conclusion::Hurts | Conclusion::CannotTell => with_command("sudo hearth predict"),
+            Conclusion::Hurts | Conclusion::CannotTell | Conclusion::Emulated(_) => {
+                with_command("sudo hearth predict")
+            }
         }
     }
 }
@@ -285,12 +299,23 @@ mod tests {
     }
 
     #[test]
+    fn an_emulator_gives_no_verdict() {
+        let time = time(&trials(&SLOW, &SLOW.map(|time| time * 0.8), None));
+        let said = Conclusion::Emulated("QEMU's emulator (TCG)").sentence("nest", &["make".into()], &time);
+        assert_eq!(
+            said,
+            "These runs cannot tell whether nest helps `make`: this machine is QEMU's emulator (TCG), whose times are not a processor's."
+        );
+    }
+
+    #[test]
     fn the_next_command_can_be_pasted() {
         let command = ["make".to_owned(), "-j 8".into()];
         let next = |conclusion: Conclusion, policy, runs| conclusion.next(policy, &command, runs);
         assert_eq!(next(Conclusion::Helps, "nest", 10), "sudo systemctl enable --now hearth@nest");
         assert_eq!(next(Conclusion::Helps, "nest:s_max=1tick", 10), "sudo hearth run 'nest:s_max=1tick'");
         assert_eq!(next(Conclusion::CannotTell, "nest", 10), "sudo hearth try nest --runs 40 -- make '-j 8'");
+        assert_eq!(next(Conclusion::Emulated("x"), "nest", 10), "sudo hearth predict -- make '-j 8'");
         assert_eq!(next(Conclusion::CannotTell, "nest", 100), "sudo hearth predict -- make '-j 8'");
     }
 
@@ -314,6 +339,7 @@ mod tests {
             host: "build7".into(),
             kernel: "6.12.0".into(),
             machine: "Xeon".into(),
+            emulator: None,
             version: "1.0",
             repeat: String::new(),
             energy: None,
