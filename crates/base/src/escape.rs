@@ -116,6 +116,18 @@ pub fn c_string(text: &str) -> String {
     literal + "\""
 }
 
+/// The value of a label in Prometheus' text format, with its quotation marks, on one line.
+pub fn prometheus_label(text: &str) -> String {
+    let mut value = String::from("\"");
+    for c in line(text).chars() {
+        if matches!(c, '"' | '\\') {
+            value.push('\\');
+        }
+        value.push(c);
+    }
+    value + "\""
+}
+
 /// The inside of a string of SQL that DuckDB takes as a pattern of file names.
 pub fn sql_path(path: &str) -> String {
     let mut quoted = String::new();
@@ -160,6 +172,17 @@ mod tests {
         None
     }
 
+    /// The quotation marks behind the first that no backslash escapes.
+    fn ends(literal: &str) -> Vec<usize> {
+        let mut escaped = false;
+        let ends = literal.char_indices().skip(1).filter(|(_, c)| {
+            let ends = !escaped && *c == '"';
+            escaped = !escaped && *c == '\\';
+            ends
+        });
+        ends.map(|(at, _)| at).collect()
+    }
+
     proptest! {
         #[test]
         fn a_comment_of_c_ends_where_we_end_it(text in hostile()) {
@@ -177,19 +200,15 @@ mod tests {
         #[test]
         fn a_string_of_c_ends_where_we_end_it(text in hostile()) {
             let literal = c_string(&text);
-            let mut escaped = false;
-            let ends: Vec<usize> = literal
-                .char_indices()
-                .skip(1)
-                .filter(|(_, c)| {
-                    let ends = !escaped && *c == '"';
-                    escaped = !escaped && *c == '\\';
-                    ends
-                })
-                .map(|(at, _)| at)
-                .collect();
-            prop_assert_eq!(ends, [literal.len() - 1]);
+            prop_assert_eq!(ends(&literal), [literal.len() - 1]);
             prop_assert!(!literal.contains("??") && !literal.contains('\n'));
+        }
+
+        #[test]
+        fn a_label_of_prometheus_ends_where_we_end_it(text in hostile()) {
+            let value = prometheus_label(&text);
+            prop_assert_eq!(ends(&value), [value.len() - 1]);
+            prop_assert!(!value.contains('\n'));
         }
 
         #[test]
@@ -238,6 +257,7 @@ mod tests {
         assert_eq!(c_comment("a */ b /* c\\ *\\"), "a * / b / * c/ * /");
         assert_eq!(whyml_comment("a *) \"b\" (*)"), "a * ) 'b' ( * )");
         assert_eq!(c_string("a \"b\" \\ c\nd??/"), "\"a \\\"b\\\" \\\\ c d\\?\\?/\"");
+        assert_eq!(prometheus_label("a\"b\\c\nd{}"), "\"a\\\"b\\\\c d{}\"");
         assert_eq!(sql_path("/a b/it's; DROP"), "/a b/it''s; DROP");
         assert_eq!(sql_path("/a*[1]?"), "/a[*][[]1][?]");
     }

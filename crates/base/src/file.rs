@@ -35,6 +35,17 @@ impl AtomicFile {
         Ok(AtomicFile { out: BufWriter::with_capacity(1 << 16, target), path: path.to_owned() })
     }
 
+    /// Lets all users read the file, whatever the umask.
+    ///
+    /// # Errors
+    /// The file system has no permissions.
+    pub fn open_to_readers(&self) -> io::Result<()> {
+        match self.out.get_ref() {
+            Target::Special(_) => Ok(()),
+            Target::Temporary(file) => file.as_file().set_permissions(fs::Permissions::from_mode(0o644)),
+        }
+    }
+
     /// Flushes the content to the disk, then gives the file its name. A file of that name is replaced.
     ///
     /// # Errors

@@ -17,6 +17,7 @@ mod combinations;
 mod failure;
 mod here;
 mod live;
+mod metrics;
 mod observer;
 mod output;
 mod place;

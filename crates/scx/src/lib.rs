@@ -3,7 +3,7 @@
 //! [`object`] compiles a policy ([`hearth_policy::Policy`]) and the BPF runtime, which is GPL-2.0-only C in a library
 //! folder ([`library`]) and never linked into this program. [`session`] loads the object and makes it the kernel's
 //! scheduler. Both share memory ([`arena`], [`layout`]): the loader writes the machine's [`topology`] and
-//! [`frequency`] into it and reads the [`statistics`], which [`server`] serves to [`client`]. An [`observer`] records a
+//! [`frequency`] into it and reads the [`statistics`], which [`server`] serves to [`client`], and [`metrics`] encodes. An [`observer`] records a
 //! trace meanwhile. [`log`] writes the input and the effects of every handler, for the simulator to replay.
 
 pub mod arena;
@@ -18,6 +18,7 @@ pub mod library;
 pub mod limits;
 pub mod load;
 pub mod log;
+pub mod metrics;
 pub mod object;
 pub mod observer;
 pub mod profile;

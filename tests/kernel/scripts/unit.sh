@@ -6,7 +6,9 @@ H=$(command -v "$1")
 here=$(cd "$(dirname "$0")/../../.." && pwd)
 
 # The unit has a /tmp of its own, and the folder of the policies may be in a home.
-sed "s#@PREFIX@/bin/#/run/#; s#^ProtectHome=.*#ProtectHome=read-only\nEnvironment=HEARTH_LIB=$HEARTH_LIB#" \
+metrics=/var/lib/prometheus/node-exporter
+mkdir -p $metrics
+sed "s#@PREFIX@/bin/#/run/#; s#^Environment=HEARTH_FLAGS=.*#Environment='HEARTH_FLAGS=--metrics $metrics/hearth.prom'#; s#^ProtectHome=.*#ProtectHome=read-only\nEnvironment=HEARTH_LIB=$HEARTH_LIB#" \
 	"$here/packaging/hearth@.service" >/tmp/unit
 cat >/tmp/first.sh <<'END'
 mount --make-rprivate /
@@ -32,11 +34,14 @@ check 'systemd runs' soon answers
 # capabilities BITS: those of the policy's process.
 capabilities() { says "CapBnd:.*$1\$" cat "/proc/$(pgrep -f 'hearth run')/status"; }
 restarted() { says 'NRestarts=1' system systemctl show hearth@cfs -p NRestarts && is cfs; }
+# Other users read the metrics.
+exports() { system grep "policy=\"$1\"" $metrics/hearth.prom && [ "$(system stat -c %a $metrics/hearth.prom)" = 644 ]; }
 is_off() { [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; }
 
 check 'a unit starts its policy' system systemctl start hearth@nest
 check 'when start returns, the policy schedules' is nest
 check 'it has three capabilities' capabilities c000800000
+check 'it writes metrics' exports nest
 check 'another instance takes over' system systemctl start hearth@cfs
 check 'and schedules' is cfs
 check 'the first one has ended' says inactive system systemctl is-active hearth@nest
@@ -46,4 +51,5 @@ until restarted >/dev/null 2>&1 || [ $n = 300 ]; do n=$((n + 1)) && sleep 0.2; d
 check 'a killed one starts again' restarted
 check 'the unit stops' system systemctl stop hearth@cfs
 check 'the kernel schedules' is_off
+check 'the metrics are gone' status 1 system test -e $metrics/hearth.prom
 echo end

@@ -1,5 +1,6 @@
 use crate::arguments::{examples, time};
 use crate::failure::{Failure, Outcome};
+use crate::metrics::Exporter;
 use crate::observer;
 use crate::output::{self, count};
 use crate::place;
@@ -41,6 +42,11 @@ pub struct Args {
     /// spinning then. Repeatable
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "log")]
     power_save: Vec<Assignment>,
+
+    /// Write metrics for Prometheus to this file every 5 seconds, and remove it at the end. node_exporter reads it if its name ends
+    /// in .prom and it is in the folder of the textfile collector
+    #[arg(long, value_name = "FILE.prom")]
+    metrics: Option<PathBuf>,
 
     #[command(flatten)]
     common: Common,
@@ -112,6 +118,7 @@ impl Args {
 
     pub fn run(self) -> Outcome {
         let (policy, params) = self.policy.load()?;
+        self.metrics.as_deref().map_or(Ok(()), output::check_writable)?;
         let name = policy.name().to_owned();
         let values = self.power_save.iter().map(|param| policy.parse_value(&param.name, &param.value));
         let power_save = values.collect::<Result<_, _>>().map_err(|error| Failure::from(error).status(2))?;
@@ -122,6 +129,7 @@ impl Args {
             ..self.common.options(params)?
         };
         let mut session = Session::start(policy, options)?;
+        let metrics = self.metrics.map(|path| Exporter::start(path, session.reader())).transpose()?;
         eprintln!("hearth: {name} is running; {}", place::of_policy());
         warn(&session, &name);
         if session.misses_socket() {
@@ -138,6 +146,7 @@ impl Args {
         notify(&[NotifyState::Ready, NotifyState::Status(&format!("{name} schedules"))]);
         let ended = session.wait();
         notify(&[NotifyState::Stopping]);
+        drop(metrics);
         let summary = session.finish();
         let ended = ended?;
         tell(&summary?);

@@ -6,6 +6,7 @@ use crate::output::{self, Document, count};
 use crate::table::{Plain, number};
 use hearth_host::sysfs::show_list;
 use hearth_scx::client::Client;
+use hearth_scx::metrics;
 use hearth_scx::protocol::{Info, ParamInfo};
 use hearth_scx::statistics::{Difference, SCHEMAS, Statistics};
 use serde::Serialize;
@@ -19,6 +20,7 @@ use std::time::Duration;
 #[command(after_help = examples(&[
     "hearth status --explain",
     "hearth status --monitor 5",
+    "hearth status --metrics",
 ]))]
 pub struct Args {
     /// Print JSON (schema hearth.status/1) instead of a table
@@ -27,8 +29,11 @@ pub struct Args {
     /// Print a line with rates for each interval of SECS seconds; with --json, the counters so far
     #[arg(short, long, value_name = "SECS", value_parser = time)]
     monitor: Option<Duration>,
-    /// Print the unit and meaning of each statistic instead
+    /// Print metrics in Prometheus' text format instead
     #[arg(long, conflicts_with_all = ["json", "monitor"])]
+    metrics: bool,
+    /// Print the unit and meaning of each statistic instead
+    #[arg(long, conflicts_with_all = ["json", "monitor", "metrics"])]
     explain: bool,
 }
 
@@ -50,6 +55,10 @@ impl Args {
         let mut client = Client::of_this_machine()?;
         if let Some(interval) = self.monitor {
             return monitor::run(client, interval, self.json);
+        }
+        if self.metrics {
+            let Status { info, statistics } = read(&mut client)?;
+            return output::raw(metrics::text(&info, &statistics).as_bytes());
         }
         let document = Document { schema: "hearth.status/1", content: read(&mut client)? };
         output::print(self.json, &document, || text(&document.content.info, &document.content.statistics))

@@ -24,7 +24,7 @@ use crate::limits::{self, Limit, Slow};
 use crate::log::Logged;
 use crate::observer::Recorded;
 use crate::profile::{self, Saving};
-use crate::protocol::SOCKET;
+use crate::protocol::{Info, SOCKET};
 use crate::server::Server;
 use crate::statistics::Statistics;
 use crate::{load, object, requirements};
@@ -173,6 +173,13 @@ impl Session {
         let whole = || Path::new(cgroup::MOUNT).to_owned();
         let cgroup = self.cgroup.as_ref().map_or_else(whole, |cgroup| cgroup.path().to_owned());
         limits::slower_than(&cgroup, self.options.watchdog.unwrap_or(WATCHDOG))
+    }
+
+    /// Reads the state of the policy, as the socket's clients do, also after this session's end; `None` while the policy is
+    /// not loaded.
+    pub fn reader(&self) -> impl Fn() -> Option<(Info, Statistics)> + Send + use<> {
+        let shared = self.shared.clone();
+        move || shared.slot.read(|running| (shared.info(running), running.statistics(&shared.policy)))
     }
 
     /// Detaches the policy and completes the recording and the log.

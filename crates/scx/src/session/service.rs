@@ -63,7 +63,7 @@ impl Shared {
         }
     }
 
-    fn info(&self, Running { loaded, host, recording, .. }: &Running) -> Info {
+    pub(super) fn info(&self, Running { loaded, host, recording, .. }: &Running) -> Info {
         let value = |index: usize| loaded.arena.read_param(index);
         let params = self.policy.params().iter().enumerate().map(|(index, param)| ParamInfo {
             name: param.name.clone(),
