@@ -74,7 +74,7 @@ fmt: ## Format Rust, C, Ipanema and Python sources
 	find runtime lab crates/ipanema/tests/native -name '*.[ch]' -exec out/tools/linters/clang_format/data/bin/clang-format -i {} +
 	out/tools/linters/bin/ruff check --quiet --fix
 	out/tools/linters/bin/ruff format --quiet
-	cargo run --locked --quiet -p hearth-sched -- fmt policies/*.ipa
+	cargo run --locked --quiet -p hearth-sched -- fmt policies/*.ipa policies/cookbook/*.ipa
 
 docs: ## Build the book: docs/book/index.html
 	@scripts/docs

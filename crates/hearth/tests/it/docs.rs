@@ -19,12 +19,11 @@ fn examples_print_what_the_book_says() {
         .case(root().join("docs/src/commands.md"));
 }
 
-/// The policies in the tutorial compile and are formatted.
-#[test]
-fn the_tutorials_policies_are_sound() {
+/// The policies on a page.
+fn policies_of(page: &str) -> Vec<String> {
     let mut policies = Vec::new();
     let mut inside = false;
-    for event in Parser::new(&read(&root().join("docs/src/tutorial.md"))) {
+    for event in Parser::new(&read(&root().join("docs/src").join(page))) {
         match event {
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) => inside = &*language == "ipanema",
             Event::End(TagEnd::CodeBlock) => inside = false,
@@ -32,6 +31,22 @@ fn the_tutorials_policies_are_sound() {
             _ => {}
         }
     }
+    policies
+}
+
+/// `lab/cookbook/run` renews the page's table.
+#[test]
+fn the_cookbook_shows_its_policies() {
+    let folder = fs::read_dir(root().join("policies/cookbook")).expect("the cookbook");
+    let files: BTreeSet<String> = folder.map(|file| read(&file.expect("a file").path())).collect();
+    assert!(!files.is_empty());
+    assert_eq!(policies_of("cookbook.md").into_iter().collect::<BTreeSet<_>>(), files);
+}
+
+/// The policies in the tutorial compile and are formatted.
+#[test]
+fn the_tutorials_policies_are_sound() {
+    let policies = policies_of("tutorial.md");
     assert!(!policies.is_empty());
     let folder = tempfile::tempdir().expect("a temporary folder");
     for policy in policies {
