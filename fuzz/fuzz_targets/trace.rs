@@ -25,7 +25,8 @@ static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t");
     let switch = |i: u32| Kind::Switch { prev: IDLE, stop: Stop::Preempted, next: i % 7 };
-    let thread = |tid| ThreadInfo { tid, name: format!("thread {tid}"), parent: 0, traced: true };
+    let thread =
+        |tid| ThreadInfo { tid, name: format!("thread {tid}"), traced: true, ..ThreadInfo::default() };
     let header = Header {
         cores: vec![CoreInfo::default(); 3],
         threads: (1..7).map(thread).collect(),

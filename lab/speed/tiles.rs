@@ -89,7 +89,12 @@ fn peak_memory() -> Option<String> {
 fn make(folder: &Path, count: u64, cores: u16) -> Outcome {
     let core = |n: u16| CoreInfo { physical: n / 2, llc: n / 32, numa: n / 32, socket: n / 32 };
     let threads = 5000;
-    let thread = |tid| ThreadInfo { tid, name: format!("worker {tid}"), parent: 0, traced: tid % 10 != 0 };
+    let thread = |tid| ThreadInfo {
+        tid,
+        name: format!("worker {tid}"),
+        traced: tid % 10 != 0,
+        ..ThreadInfo::default()
+    };
     let mut header = Header {
         cores: (0..cores).map(core).collect(),
         threads: (1..=threads).map(thread).collect(),

@@ -34,6 +34,7 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct task_struct {
 	int pid;
+	int tgid;
 	unsigned on_rq; /* signed in older kernels, of 8 bits in newer ones */
 	char comm[16];
 	struct sched_entity {
@@ -192,19 +193,19 @@ static __always_inline void slow(u64 kind, u64 flags)
 	}
 }
 
-/* A record with a name: 15 bytes in two words. */
-static __always_inline void named(u64 kind, u64 payload, const char *comm)
+/* A record of a thread with its name, which is 15 bytes in two words, and its process. */
+static __always_inline void named(u64 kind, struct task_struct *task, const char *comm)
 {
 	u64 at, now, name[2] = {};
 	struct lane *to = lane();
 	bpf_probe_read_kernel_str(name, sizeof name, comm);
 	now = bpf_ktime_get_ns();
 	if (to && reserve(to, length_of(kind), &at)) {
-		put(to, at, header(kind, now, payload));
+		put(to, at, header(kind, now, task->pid));
 		put(to, at + 1, now);
 		put(to, at + 2, name[0] & MASK(NAME_BITS));
 		put(to, at + 3, name[0] >> NAME_BITS | name[1] << (64 - NAME_BITS));
-		put(to, at + 4, (u32)bpf_get_current_pid_tgid());
+		put(to, at + 4, (u32)bpf_get_current_pid_tgid() | (u64)task->tgid << PROCESS_AT);
 	}
 }
 
@@ -317,7 +318,7 @@ int BPF_PROG(tick)
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 {
-	named(FORK, child->pid, child->comm);
+	named(FORK, child, child->comm);
 	return 0;
 }
 
@@ -326,7 +327,7 @@ int BPF_PROG(renamed, struct task_struct *task, const char *comm)
 {
 	/* EXEC reports the name of an executed program. */
 	if (!bpf_core_field_exists(task->in_execve) || !BPF_CORE_READ_BITFIELD(task, in_execve))
-		named(NAME, task->pid, comm);
+		named(NAME, task, comm);
 	return 0;
 }
 

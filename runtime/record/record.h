@@ -69,6 +69,8 @@ enum stop { PREEMPTED, BLOCKED = 2, EXITED };
 #define QUEUED_AT 32
 /* Bits of the name in the third word of FORK and NAME; the fourth has the others. */
 #define NAME_BITS 62
+/* Fifth word of FORK and NAME: the running thread, and from this bit on the process of the record's thread. */
+#define PROCESS_AT 32
 /* Third word of DECISION: frequency, reason (16 bits), enum saakm_decision (8 bits) and flag. */
 #define REASON_AT 32
 #define DECISION_AT 48

@@ -266,7 +266,7 @@ mod tests {
         ];
         let header = Header {
             cores: vec![CoreInfo::default(); 2],
-            threads: vec![ThreadInfo { tid: 1, name: "t".into(), parent: 0, traced: true }],
+            threads: vec![ThreadInfo { tid: 1, name: "t".into(), traced: true, ..ThreadInfo::default() }],
             sets: vec!["primary".into()],
             duration: 30_000_000,
             energy_by_time: vec![(10_000_000, 25_000), (30_000_000, 125_000)],

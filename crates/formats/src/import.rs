@@ -163,9 +163,7 @@ fn pass_kernel(
 ) -> Result<Imported, Error> {
     let cpus: Vec<u32> = (0..collected.cores).collect();
     let mut assembler = Assembler::new(header, &cpus, Scope::All, sink);
-    for (pid, name) in collected.threads() {
-        assembler.name(pid, name);
-    }
+    collected.describe(&mut assembler);
     for (cpu, count) in &collected.lost {
         assembler.lost(*cpu, Some(*count));
     }

@@ -7,6 +7,7 @@ mod error;
 mod export;
 mod import;
 mod notes;
+mod numbers;
 mod perfetto;
 mod wire;
 

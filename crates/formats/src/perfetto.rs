@@ -35,6 +35,7 @@ pub mod ftrace {
     pub const WAKEUP: u32 = 17;
     pub const WAKING: u32 = 20;
     pub const WAKEUP_NEW: u32 = 114;
+    pub const NEWTASK: u32 = 235;
     pub const RENAME: u32 = 236;
     pub const EXEC: u32 = 237;
     pub const EXIT: u32 = 238;
@@ -118,6 +119,7 @@ pub mod state {
 
 /// Names of the annotations that hold the header.
 pub const HEADER: &str = "hearth.header";
+pub const PROCESSES: &str = "hearth.processes";
 pub const THREADS: &str = "hearth.threads";
 /// Category of Hearth's own events.
 pub const CATEGORY: &str = "hearth";

@@ -65,6 +65,7 @@ fn header(model: &Model<'_>, found: &Counterexample, events: &[Event], duration:
                 name: format!("thread {}", tid - 1),
                 parent: parent(tid).unwrap_or(IDLE),
                 traced: true,
+                ..ThreadInfo::default()
             })
             .collect(),
         reasons: policy.reasons.clone(),

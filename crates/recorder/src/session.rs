@@ -238,7 +238,7 @@ impl Session {
         }
         assembler.set_initial_members(&self.members);
         self.start()?;
-        name_threads(|pid, name| assembler.name(pid, name));
+        describe_threads(&mut assembler);
         let (status, converted, energy, bytes, finishing) = std::thread::scope(|scope| {
             let decode = std::mem::replace(&mut self.decode, Box::new(()));
             let model = self.model.take();
@@ -339,25 +339,48 @@ fn pass_on(signal: i32, child: &HeldCommand) {
     }
 }
 
-/// Passes all threads of the system with their names.
-fn name_threads(mut take: impl FnMut(i32, &[u8])) {
+/// Passes the names and processes of all threads of the system, and the parents of the processes.
+fn describe_threads<S: Sink>(assembler: &mut Assembler<S>) {
     let numbers = |folder: &Path| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()).collect::<Vec<_>>()
     };
     for process in numbers(Path::new("/proc")) {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        if let Some(parent) = parent_of(&stat) {
+            assembler.parent(process, parent);
+        }
         let threads = format!("/proc/{process}/task");
         for thread in numbers(Path::new(&threads)) {
             // A thread may have exited in the meantime.
             if let Ok(name) = std::fs::read(format!("{threads}/{thread}/comm")) {
-                take(thread, name.trim_ascii_end());
+                assembler.name(thread, name.trim_ascii_end());
+                assembler.member(thread, process);
             }
         }
     }
 }
+
+/// The parent of a process by its `/proc/PID/stat`: `PID (COMM) STATE PARENT ...`. The name may have parentheses.
+fn parent_of(stat: &str) -> Option<i32> {
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
 /// Whether this process has other process numbers than the kernel's events. The first namespace has a fixed number
 /// (`PROC_PID_INIT_INO` of the kernel's include/linux/proc_ns.h).
 fn is_in_pid_namespace() -> bool {
     const FIRST: u64 = 0xEFFF_FFFC;
     std::fs::metadata("/proc/self/ns/pid").is_ok_and(|namespace| namespace.ino() != FIRST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_look_like_the_fields_after_it() {
+        assert_eq!(parent_of("12 (a) S 7) R 34 12 12 0 -1"), Some(34));
+        assert_eq!(parent_of(""), None);
+        assert_eq!(parent_of("12 (a) R"), None);
+    }
 }

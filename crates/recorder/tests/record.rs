@@ -2,7 +2,7 @@
 //! programs.
 
 use hearth_recorder::{LowPriority, MethodChoice, Options, RecordedTrace, Session, Subject, record};
-use hearth_trace::{Event, Filter, IDLE, Kind, Source, Trace};
+use hearth_trace::{Event, Filter, IDLE, Kind, Source, ThreadInfo, Trace};
 
 fn recording(words: &[&str], method: MethodChoice) -> RecordedTrace {
     let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
@@ -51,6 +51,33 @@ fn a_loop_of_forks(method: MethodChoice) {
     assert!(summary.busy_core_s <= summary.duration_s * header.cores.len() as f64);
     assert!(summary.wakeup_latency_us.count >= 3);
     assert!(header.threads.iter().all(|thread| thread.tid != IDLE));
+}
+
+/// The command and its children are processes, whose parents are known; the recorder's threads are one process.
+#[test]
+fn threads_belong_to_processes() {
+    for method in [MethodChoice::Bpf, MethodChoice::Tracefs] {
+        let Trace { header, .. } = recording(&["sh", "-c", "/bin/true; /bin/true"], method).trace;
+        let pid = |process: Option<u32>| process.map(|process| header.processes[process as usize].pid);
+        let parent = |process: Option<u32>| pid(header.processes[process.unwrap() as usize].parent);
+        let of = |thread: &ThreadInfo| (thread.kernel_tid, pid(thread.process), parent(thread.process));
+        let traced: Vec<_> = header.threads.iter().filter(|thread| thread.traced).collect();
+        let [sh, children @ ..] = &traced[..] else { panic!("{method:?}: no traced threads") };
+        let (recorder, shell) = (std::process::id(), sh.kernel_tid.unwrap());
+        assert_eq!(of(sh), (Some(shell), Some(shell), Some(recorder)), "{method:?}");
+        assert_eq!(children.len(), 2, "{method:?}: {children:?}");
+        for child in children {
+            assert_eq!(of(child), (child.kernel_tid, child.kernel_tid, Some(shell)), "{method:?}");
+            assert_eq!(header.processes[child.process.unwrap() as usize].name, "true");
+        }
+        // The converter, which is created during the recording.
+        let is_created = |thread: &&ThreadInfo| {
+            pid(thread.process) == Some(recorder)
+                && thread.kernel_tid != Some(recorder)
+                && thread.parent != IDLE
+        };
+        assert!(header.threads.iter().any(|thread| is_created(&thread)), "{method:?}: {:?}", header.threads);
+    }
 }
 
 #[test]

@@ -189,6 +189,7 @@ pub fn header(job: &Job) -> Header {
                 name: thread.name.clone(),
                 parent: *parent,
                 traced: idx < workload,
+                ..ThreadInfo::default()
             })
             .collect(),
         names: job.workload.program_names(),

@@ -93,13 +93,32 @@ pub struct CoreInfo {
 }
 
 /// A thread of the trace. `parent` is 0 if the thread existed before the trace.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ThreadInfo {
     pub tid: Tid,
     pub name: String,
     pub parent: Tid,
     /// True for threads of the recorded command or the simulated workload.
     pub traced: bool,
+    /// The kernel's number of the thread, which it may give to another one after the thread's end; `None`: unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_tid: Option<u32>,
+    /// Its process, as an index in [`Header::processes`]; `None`: unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<u32>,
+}
+
+/// A process: threads that share their memory. A process without threads in the trace is an ancestor of others.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ProcessInfo {
+    /// The kernel's number of the process (`tgid`), which it may give to another one after the process's end.
+    pub pid: u32,
+    /// Last name of its first thread; empty: unknown.
+    pub name: String,
+    /// The process that forked it, as an index in [`Header::processes`]; of a process that existed before the trace,
+    /// its parent then. `None`: unknown, or the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<u32>,
 }
 
 /// Metadata of a trace.
@@ -112,6 +131,9 @@ pub struct Header {
     /// Length of the run in nanoseconds, from the start of the workload to its last exit.
     pub duration: Time,
     pub threads: Vec<ThreadInfo>,
+    /// The processes of the threads, as far as they are known, and the ancestors of these.
+    #[serde(default)]
+    pub processes: Vec<ProcessInfo>,
     /// Program names for [`Kind::Exec`].
     pub names: Vec<String>,
     pub reasons: Vec<String>,

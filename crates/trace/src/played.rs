@@ -67,7 +67,7 @@ mod tests {
 
     /// A player (2), child of a recorder (1), forks 3, which forks 4 on the other core.
     fn recording() -> Trace {
-        let thread = |tid, parent| ThreadInfo { tid, name: String::new(), parent, traced: tid > 1 };
+        let thread = |tid, parent| ThreadInfo { tid, parent, traced: tid > 1, ..ThreadInfo::default() };
         let fork =
             |time, parent, child, target| Event { time, core: 0, kind: Kind::Fork { parent, child, target } };
         let place = |time, thread| Event {

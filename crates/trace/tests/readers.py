@@ -38,6 +38,16 @@ def with_frames(read):
     sums["cores.socket"] = sum(cores["socket"].to_list())
     sums["threads.traced"] = sum(threads["traced"].to_list())
     sums["threads.name"] = sum(len(name) for name in threads["name"].to_list())
+    processes = read(trace / "processes.parquet")
+    optional = {
+        "threads.tid": threads["tid"],
+        "threads.process": threads["process"],
+        "processes.pid": processes["pid"],
+        "processes.parent": processes["parent"],
+    }
+    for name, column in optional.items():
+        # A missing number is None of polars and NaN of pandas.
+        sums[name] = sum(value for value in column.to_list() if value is not None and value == value)
     return sums
 
 
@@ -50,6 +60,9 @@ def with_sql():
     ((sums["cores.socket"],),) = duckdb.sql(f"select sum(socket) from '{trace}/cores.parquet'").fetchall()
     of_threads = f"select sum(traced::int), sum(length(name)) from '{trace}/threads.parquet'"
     sums["threads.traced"], sums["threads.name"] = duckdb.sql(of_threads).fetchall()[0]
+    for column in ["threads.tid", "threads.process", "processes.pid", "processes.parent"]:
+        table, name = column.split(".")
+        ((sums[column],),) = duckdb.sql(f"select sum({name}) from '{trace}/{table}.parquet'").fetchall()
     return {**sums, **counts, "events": sum(counts.values())}
 
 

@@ -82,6 +82,7 @@ fn demo(events: usize) -> Trace {
             name: names[tid as usize % names.len()].into(),
             parent: tid / 2,
             traced: tid % 11 != 0,
+            ..ThreadInfo::default()
         })
         .collect();
     Trace { header, events: machine.events }

@@ -22,6 +22,9 @@ const SCHEMA: &str = "message events {
     OPTIONAL INT32 target (INTEGER(16, false));
     OPTIONAL BYTE_ARRAY detail (STRING);
     OPTIONAL INT32 value (INTEGER(32, false));
+    OPTIONAL INT32 tid (INTEGER(32, false));
+    OPTIONAL INT32 pid (INTEGER(32, false));
+    OPTIONAL BYTE_ARRAY process (STRING);
 }";
 
 /// Number of rows in memory.
@@ -38,6 +41,9 @@ pub struct Parquet<W: Write + Send> {
     targets: Optional<i32>,
     details: Optional<ByteArray>,
     values: Optional<i32>,
+    tids: Optional<i32>,
+    pids: Optional<i32>,
+    processes: Optional<ByteArray>,
 }
 
 /// A column with gaps: its values, and for each row whether it has one.
@@ -58,9 +64,15 @@ impl<T> Optional<T> {
         self.values.extend(value);
     }
 
-    fn clear(&mut self) {
+    /// Writes the column and clears it.
+    fn write<D: DataType<T = T>, W: Write + Send>(
+        &mut self,
+        group: &mut SerializedRowGroupWriter<'_, W>,
+    ) -> io::Result<()> {
+        column::<D, W>(group, &self.values, Some(&self.present))?;
         self.values.clear();
         self.present.clear();
+        Ok(())
     }
 }
 
@@ -85,6 +97,9 @@ impl<W: Write + Send> Parquet<W> {
             targets: Optional::default(),
             details: Optional::default(),
             values: Optional::default(),
+            tids: Optional::default(),
+            pids: Optional::default(),
+            processes: Optional::default(),
         })
     }
 
@@ -100,6 +115,9 @@ impl<W: Write + Send> Parquet<W> {
         self.targets.push(row.target.map(i32::from));
         self.details.push(row.detail.map(text));
         self.values.push(row.value.map(unsigned));
+        self.tids.push(row.tid.map(unsigned));
+        self.pids.push(row.pid.map(unsigned));
+        self.processes.push(row.process.map(text));
         if self.times.len() == ROWS { self.flush() } else { Ok(()) }
     }
 
@@ -108,21 +126,19 @@ impl<W: Write + Send> Parquet<W> {
         column::<Int64Type, W>(&mut group, &self.times, None)?;
         column::<Int32Type, W>(&mut group, &self.cores, None)?;
         column::<ByteArrayType, W>(&mut group, &self.kinds, None)?;
-        column::<Int32Type, W>(&mut group, &self.threads.values, Some(&self.threads.present))?;
-        column::<ByteArrayType, W>(&mut group, &self.names.values, Some(&self.names.present))?;
-        column::<Int32Type, W>(&mut group, &self.others.values, Some(&self.others.present))?;
-        column::<Int32Type, W>(&mut group, &self.targets.values, Some(&self.targets.present))?;
-        column::<ByteArrayType, W>(&mut group, &self.details.values, Some(&self.details.present))?;
-        column::<Int32Type, W>(&mut group, &self.values.values, Some(&self.values.present))?;
+        self.threads.write::<Int32Type, W>(&mut group)?;
+        self.names.write::<ByteArrayType, W>(&mut group)?;
+        self.others.write::<Int32Type, W>(&mut group)?;
+        self.targets.write::<Int32Type, W>(&mut group)?;
+        self.details.write::<ByteArrayType, W>(&mut group)?;
+        self.values.write::<Int32Type, W>(&mut group)?;
+        self.tids.write::<Int32Type, W>(&mut group)?;
+        self.pids.write::<Int32Type, W>(&mut group)?;
+        self.processes.write::<ByteArrayType, W>(&mut group)?;
         group.close().map_err(failed)?;
         self.times.clear();
         self.cores.clear();
         self.kinds.clear();
-        self.names.clear();
-        self.details.clear();
-        for column in [&mut self.threads, &mut self.others, &mut self.targets, &mut self.values] {
-            column.clear();
-        }
         Ok(())
     }
 

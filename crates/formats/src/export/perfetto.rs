@@ -6,16 +6,19 @@
 
 mod names;
 mod order;
+mod tree;
 
 use super::programs::Programs;
 use super::tracks::Tracks;
+use crate::numbers::{Numbers, renumbered};
 use crate::perfetto::*;
 use crate::wire::Put;
-use hearth_trace::{CoreId, Event, Header, IDLE, Kind, Recording, Source, ThreadInfo, Tid, Time, Waker};
+use hearth_trace::{CoreId, Event, Header, IDLE, Kind, Recording, Source, Tid, Time, Waker};
 use names::Names;
 use order::Order;
 use std::collections::HashMap;
 use std::io::{self, Write};
+use tree::ProcessTree;
 
 /// A bundle is written when it has this size; all are written when their total size is `MOST`.
 const BUNDLE: usize = 32 << 10;
@@ -34,6 +37,7 @@ pub struct Exporter<'a, W> {
     /// Time and bundle of the last event (`None`: a track).
     last: Option<(Time, Option<CoreId>)>,
     order: Order,
+    numbers: Numbers,
     names: Names<'a>,
     tracks: Tracks,
     /// True for cores in an idle state.
@@ -47,6 +51,7 @@ impl<'a, W: Write> Exporter<'a, W> {
     /// Writes the header.
     pub fn new(header: &'a Header, programs: &Programs, out: W) -> io::Result<Self> {
         let cores = header.cores.len();
+        let numbers = Numbers::new(header);
         let mut exporter = Exporter {
             header,
             out,
@@ -54,7 +59,8 @@ impl<'a, W: Write> Exporter<'a, W> {
             buffered: 0,
             last: None,
             order: Order::default(),
-            names: Names::new(header),
+            names: Names::new(header, &numbers),
+            numbers,
             tracks: Tracks::default(),
             idle: vec![false; cores],
             set_sizes: HashMap::new(),
@@ -88,10 +94,14 @@ impl<'a, W: Write> Exporter<'a, W> {
 
     /// Writes the header for the importer.
     fn about(&mut self) -> io::Result<()> {
-        let header = Header { threads: Vec::new(), ..self.header.clone() };
+        let header = Header { threads: Vec::new(), processes: Vec::new(), ..self.header.clone() };
         let json = |value: Result<String, serde_json::Error>| value.map_err(io::Error::from);
         let about = json(serde_json::to_string(&header))?;
         self.annotated(0, Track::About, "what the trace says once", &[(HEADER, Note::Text(&about))])?;
+        for processes in self.header.processes.chunks(THREADS_AT_ONCE) {
+            let processes = json(serde_json::to_string(processes))?;
+            self.annotated(0, Track::About, "processes", &[(PROCESSES, Note::Text(&processes))])?;
+        }
         for threads in self.header.threads.chunks(THREADS_AT_ONCE) {
             let threads = json(serde_json::to_string(threads))?;
             self.annotated(0, Track::About, "threads", &[(THREADS, Note::Text(&threads))])?;
@@ -99,39 +109,28 @@ impl<'a, W: Write> Exporter<'a, W> {
         Ok(())
     }
 
+    /// Writes the processes and their threads. Processes that the trace does not know are guessed.
     fn processes(&mut self, programs: &Programs) -> io::Result<()> {
-        let by_tid: HashMap<Tid, &ThreadInfo> =
-            self.header.threads.iter().map(|thread| (thread.tid, thread)).collect();
-        for threads in self.header.threads.chunks(THREADS_AT_ONCE) {
+        let tree = ProcessTree::new(self.header, &self.numbers, programs);
+        let known = self.header.processes.iter().enumerate();
+        let known: Vec<Vec<u8>> = known.filter_map(|(index, process)| tree.process(index, process)).collect();
+        let threads = self.header.threads.iter().filter(|thread| thread.tid != IDLE);
+        let threads: Vec<Vec<u8>> = threads.map(|thread| tree.thread(thread)).collect();
+        for messages in [known, threads].concat().chunks(THREADS_AT_ONCE) {
             let mut packet = Vec::new();
             packet.number(packet::TIMESTAMP, 0);
             packet.message(packet::PROCESS_TREE, |tree| {
-                for thread in threads.iter().filter(|thread| thread.tid != IDLE) {
-                    let process = programs.process(thread.tid, &by_tid);
-                    if process == thread.tid {
-                        tree.message(1, |message| {
-                            message.number(1, thread.tid.into());
-                            let parent = by_tid.get(&thread.parent).map(|parent| parent.tid);
-                            message.number(2, parent.map_or(0, |tid| programs.process(tid, &by_tid)).into());
-                            message.text(3, programs.name(thread.tid, self.header).unwrap_or(&thread.name));
-                        });
-                    } else {
-                        tree.message(2, |message| {
-                            message.number(1, thread.tid.into());
-                            message.text(2, &thread.name);
-                            message.number(3, process.into());
-                        });
-                    }
-                }
+                messages.iter().for_each(|message| tree.extend_from_slice(message));
             });
             self.packet(packet)?;
         }
         Ok(())
     }
 
+    /// Below, a thread has its number in the export.
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
         let Event { time, core, kind } = *event;
-        match kind {
+        match renumbered(kind, |thread| self.numbers.of(thread)) {
             Kind::Switch { prev, stop, next } => {
                 if prev == IDLE && next != IDLE {
                     self.leave_idle(time, core)?;

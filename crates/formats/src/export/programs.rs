@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn who_executes_nothing_belongs_to_its_parent() {
-        let thread = |tid, parent| ThreadInfo { tid, name: String::new(), parent, traced: true };
+        let thread = |tid, parent| ThreadInfo { tid, parent, traced: true, ..ThreadInfo::default() };
         let threads = [thread(1, 0), thread(2, 1), thread(3, 2), thread(4, 3), thread(5, 6), thread(6, 5)];
         let by_tid: HashMap<Tid, &ThreadInfo> = threads.iter().map(|thread| (thread.tid, thread)).collect();
         let mut programs = Programs::default();

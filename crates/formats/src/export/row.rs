@@ -1,11 +1,23 @@
 //! Rows of a table of events, with names instead of numbers.
 
-use hearth_trace::{Event, Header, Kind, Stop, Tid, Waker};
+use hearth_trace::{Event, Header, Kind, Stop, ThreadInfo, Tid, Waker};
 use std::collections::HashMap;
 
 /// Columns of every table, in order.
-pub const COLUMNS: [&str; 9] =
-    ["time_ns", "core", "kind", "thread", "thread_name", "other", "target", "detail", "value"];
+pub const COLUMNS: [&str; 12] = [
+    "time_ns",
+    "core",
+    "kind",
+    "thread",
+    "thread_name",
+    "other",
+    "target",
+    "detail",
+    "value",
+    "tid",
+    "pid",
+    "process",
+];
 
 /// Columns that a kind does not use are empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,12 +34,17 @@ pub struct Row<'a> {
     pub detail: Option<&'a str>,
     /// Frequency in kHz, or length.
     pub value: Option<u32>,
+    /// The kernel's numbers of `thread` and of its process, and the process's name; none: unknown.
+    pub tid: Option<u32>,
+    pub pid: Option<u32>,
+    pub process: Option<&'a str>,
 }
 
 /// Converts events to rows.
 pub struct Rows<'a> {
     header: &'a Header,
     names: HashMap<Tid, &'a str>,
+    threads: HashMap<Tid, &'a ThreadInfo>,
     /// Numbers of cores as text, for the source core of a migration.
     cores: Vec<String>,
 }
@@ -36,7 +53,8 @@ impl<'a> Rows<'a> {
     pub fn new(header: &'a Header) -> Self {
         let names = header.threads.iter().map(|thread| (thread.tid, thread.name.as_str())).collect();
         let cores = (0..header.cores.len()).map(|core| format!("from core {core}")).collect();
-        Rows { header, names, cores }
+        let threads = header.threads.iter().map(|thread| (thread.tid, thread)).collect();
+        Rows { header, names, threads, cores }
     }
 
     pub fn row(&mut self, event: &Event) -> Row<'_> {
@@ -55,8 +73,17 @@ impl<'a> Rows<'a> {
             target: None,
             detail: None,
             value: None,
+            tid: None,
+            pid: None,
+            process: None,
         };
         self.fill(&mut row, event.kind);
+        let thread = row.thread.and_then(|thread| self.threads.get(&thread));
+        row.tid = thread.and_then(|thread| thread.kernel_tid);
+        if let Some(process) = thread.and_then(|thread| self.header.processes.get(thread.process? as usize)) {
+            row.pid = Some(process.pid);
+            row.process = Some(process.name.as_str()).filter(|name| !name.is_empty());
+        }
         row.thread_name = row.thread.and_then(|thread| self.names.get(&thread).copied());
         row
     }

@@ -23,6 +23,9 @@ impl<W: Write> Csv<W> {
         self.number(row.target.map(u32::from))?;
         self.0.write_field(row.detail.unwrap_or_default())?;
         self.number(row.value)?;
+        self.number(row.tid)?;
+        self.number(row.pid)?;
+        self.0.write_field(row.process.unwrap_or_default())?;
         Ok(self.0.write_record(None::<&[u8]>)?)
     }
 

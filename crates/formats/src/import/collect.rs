@@ -3,8 +3,8 @@
 use super::sort::Sorter;
 use super::survey::Survey;
 use crate::{Error, Notes};
-use hearth_trace::ftrace::{EventKind, KernelEvent, Names, StateBits, StateEvidence};
-use hearth_trace::{Stop, Unrecorded};
+use hearth_trace::ftrace::{Assembler, EventKind, KernelEvent, Names, StateBits, StateEvidence};
+use hearth_trace::{Sink, Stop, Unrecorded};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -37,6 +37,11 @@ pub struct Collector {
     pub origin: Origin,
     /// Names of threads outside of events.
     pub threads: HashMap<i32, u32>,
+    /// Processes of threads outside of events, and parents of processes.
+    members: HashMap<i32, i32>,
+    parents: HashMap<i32, i32>,
+    /// Processes of threads that are in events.
+    told: HashMap<i32, i32>,
     pub lost: HashMap<u32, u64>,
     pub notes: Notes,
     switches: bool,
@@ -70,6 +75,9 @@ impl Collector {
             cores: 0,
             origin: Origin { method, ..Origin::default() },
             threads: HashMap::new(),
+            members: HashMap::new(),
+            parents: HashMap::new(),
+            told: HashMap::new(),
             lost: HashMap::new(),
             notes: Notes::default(),
             switches: false,
@@ -108,6 +116,32 @@ impl Collector {
         }
     }
 
+    /// A thread belongs to a process. Of several statements about a thread the first counts.
+    pub fn member(&mut self, pid: i32, process: i32) {
+        if [pid, process].iter().all(|number| (1..=MOST_PIDS).contains(number)) {
+            self.members.entry(pid).or_insert(process);
+        }
+    }
+
+    /// A process has a parent. Of several statements about a process the first counts.
+    pub fn parent(&mut self, process: i32, parent: i32) {
+        if [process, parent].iter().all(|number| (1..=MOST_PIDS).contains(number)) {
+            self.parents.entry(process).or_insert(parent);
+        }
+    }
+
+    /// The running thread of an event belongs to a process. To be called before the event is taken.
+    pub fn runs_in(&mut self, event: &KernelEvent, process: i32) -> Result<(), Error> {
+        let pid = event.pid;
+        let known = [pid, process].iter().all(|number| (1..=MOST_PIDS).contains(number));
+        if !known || self.told.insert(pid, process) == Some(process) {
+            return Ok(());
+        }
+        // An event with a wrong core or time is refused when it is taken itself.
+        let _ = self.take(&KernelEvent { kind: EventKind::Member { pid, process }, ..*event }, 0)?;
+        Ok(())
+    }
+
     pub fn running(&self, cpu: u32) -> Option<i32> {
         self.running.get(&cpu).copied()
     }
@@ -120,6 +154,9 @@ impl Collector {
         self.switches |= matches!(event.kind, EventKind::Switch { .. });
         self.wakings |= matches!(event.kind, EventKind::Waking { .. });
         self.wakeups |= matches!(event.kind, EventKind::Wakeup { .. });
+        if let EventKind::Fork { child, .. } | EventKind::NewTask { pid: child, .. } = event.kind {
+            self.told.remove(&child); // it is a new thread, perhaps with the number of another one
+        }
         self.take(event, 0)
     }
 
@@ -179,7 +216,8 @@ impl Collector {
                 most = most.max(core(from)?).max(core(to)?);
             }
             EventKind::Frequency { cpu, .. } | EventKind::Idle { cpu, .. } => most = most.max(core(cpu)?),
-            EventKind::Name { pid: named, .. } => pid(named)?,
+            EventKind::Name { pid: named, .. } | EventKind::NewTask { pid: named, .. } => pid(named)?,
+            EventKind::Member { pid: member, process } => pid(member).and(pid(process))?,
             EventKind::Wait
             | EventKind::Tick { .. }
             | EventKind::Queue { .. }
@@ -217,6 +255,8 @@ impl Collector {
             EventKind::Wakeup { pid, comm, target } => {
                 (WAKEUP, 0, pid as u32, target, number(names, comm)?, 0)
             }
+            EventKind::NewTask { pid, in_process } => (16, 0, pid as u32, in_process.into(), 0, 0),
+            EventKind::Member { pid, process } => (17, 0, pid as u32, process as u32, 0, 0),
             // No imported format has decisions.
             EventKind::Running | EventKind::Decision(_) => (14, 0, 0, 0, 0, 0),
         };
@@ -255,6 +295,8 @@ impl Collector {
             sorted,
             names: self.names,
             threads: self.threads,
+            members: self.members,
+            parents: self.parents,
             cores,
             origin: self.origin,
             lost: self.lost,
@@ -279,6 +321,8 @@ pub struct Collected {
     sorted: super::sort::Sorted,
     names: Names,
     threads: HashMap<i32, u32>,
+    members: HashMap<i32, i32>,
+    parents: HashMap<i32, i32>,
     pub cores: u32,
     pub origin: Origin,
     pub lost: HashMap<u32, u64>,
@@ -291,9 +335,11 @@ pub struct Collected {
 }
 
 impl Collected {
-    /// Names of threads outside of events.
-    pub fn threads(&self) -> impl Iterator<Item = (i32, &[u8])> {
-        self.threads.iter().map(|(pid, name)| (*pid, self.names.get(*name)))
+    /// Passes what is known of threads and processes outside of events.
+    pub fn describe<S: Sink>(&self, assembler: &mut Assembler<S>) {
+        self.threads.iter().for_each(|(pid, name)| assembler.name(*pid, self.names.get(*name)));
+        self.parents.iter().for_each(|(process, parent)| assembler.parent(*process, *parent));
+        self.members.iter().for_each(|(pid, process)| assembler.member(*pid, *process));
     }
 
     pub fn each(&mut self, mut take: impl FnMut(&KernelEvent) -> Result<(), Error>) -> Result<(), Error> {
@@ -358,6 +404,8 @@ fn unpack(names: &Names, time: u64, [head, pid, a, b, c, d]: [u32; 6], bits: Sta
         11 => EventKind::Name { pid: a as i32, comm: names.get(c) },
         12 => EventKind::Tick { khz: a },
         13 => EventKind::Queue { length: a as u16 },
+        16 => EventKind::NewTask { pid: a as i32, in_process: b == 1 },
+        17 => EventKind::Member { pid: a as i32, process: b as i32 },
         WAKEUP => EventKind::Wakeup { pid: a as i32, comm: names.get(c), target: b },
         _ => EventKind::Running,
     };

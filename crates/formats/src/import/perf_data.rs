@@ -34,6 +34,7 @@ const CPU_MODEL: u32 = 8;
 const COMMAND: u32 = 11;
 
 const COMM: u32 = 3;
+const FORK: u32 = 7;
 const SAMPLE: u32 = 9;
 const LOST: u32 = 2;
 const LOST_SAMPLES: u32 = 13;
@@ -207,9 +208,19 @@ fn read_records(
         match kind {
             SAMPLE => read_sample(at, &body, attributes, decoder, collector)?,
             COMM => {
-                if let (Some(tid), Some(comm)) = (body.get(4..8), body.get(8..)) {
+                if let (Some([process, thread]), Some(comm)) = (numbers(&body, input.order), body.get(8..)) {
                     let end = comm.iter().position(|byte| *byte == 0).unwrap_or(comm.len());
-                    collector.name(input.order.number(tid) as i32, &comm[..end])?;
+                    collector.name(thread, &comm[..end])?;
+                    collector.member(thread, process);
+                }
+            }
+            // Process, its parent; thread, its creator. Those of threads that exist when perf begins come first.
+            FORK => {
+                if let Some([process, parent, thread]) = numbers(&body, input.order) {
+                    collector.member(thread, process);
+                    if thread == process {
+                        collector.parent(process, parent);
+                    }
                 }
             }
             LOST | LOST_SAMPLES => {
@@ -232,6 +243,12 @@ fn read_records(
     Ok(())
 }
 
+/// The first numbers of a record, of 32 bits each.
+fn numbers<const N: usize>(body: &[u8], order: Order) -> Option<[i32; N]> {
+    let bytes = body.get(..4 * N)?;
+    Some(std::array::from_fn(|i| order.number(&bytes[4 * i..4 * i + 4]) as i32))
+}
+
 fn read_sample(
     at: u64,
     body: &[u8],
@@ -244,7 +261,7 @@ fn read_sample(
         return Ok(());
     };
     let wrong = |why: &str| Error::byte(at, format!("this sample is invalid: {why}"));
-    let Sample { time, cpu, raw } =
+    let Sample { time, cpu, running, raw } =
         layout.sample(body, attributes.order).ok_or_else(|| wrong("it ends within a field"))?;
     let Some(raw) = raw else {
         collector.notes.count("samples without the event's content (they were not recorded with -R)");
@@ -253,7 +270,12 @@ fn read_sample(
     let time = time.ok_or_else(|| wrong("it has no time (record with `perf sched record`)"))?;
     let cpu = cpu.ok_or_else(|| wrong("it has no core (record with `perf sched record`)"))?;
     match decoder.decode(cpu, time, raw) {
-        Some(event) => collector.event(&event)?.map_err(|why| wrong(&why)),
+        Some(event) => {
+            if let Some((process, _)) = running.filter(|(_, thread)| *thread == event.pid) {
+                collector.runs_in(&event, process)?;
+            }
+            collector.event(&event)?.map_err(|why| wrong(&why))
+        }
         None => {
             collector.notes.count("events of unsupported kinds");
             Ok(())

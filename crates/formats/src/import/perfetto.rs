@@ -6,9 +6,12 @@ mod slices;
 
 use super::collect::Collector;
 use crate::error::Place;
-use crate::perfetto::{CATEGORY, HEADER, PACKET, THREADS, Track, annotation, bundle, event, ftrace, packet};
+use crate::perfetto::{
+    CATEGORY, HEADER, PACKET, PROCESSES, THREADS, Track, annotation, bundle, event, ftrace, packet,
+};
 use crate::wire::{Damaged, Fields, Value};
 use crate::{Error, Notes};
+use hearth_trace::{Header, ProcessInfo, ThreadInfo};
 pub use ours::Ours;
 pub use slices::{Slices, stop};
 use std::io::{BufRead, Read};
@@ -290,14 +293,18 @@ impl Reader<'_> {
             }
             let header = serde_json::from_slice(header.bytes()).map_err(json)?;
             self.ours = Some(Box::new(Ours::new(header, self.folder)));
-        } else if let (Some(threads), Some(_)) = (event.annotation(THREADS), &self.ours) {
-            let threads: Vec<hearth_trace::ThreadInfo> =
-                serde_json::from_slice(threads.bytes()).map_err(json)?;
-            if let Some(ours) = &mut self.ours {
-                ours.header.threads.extend(threads);
-                if ours.header.threads.len() > MOST_THREADS {
-                    return Err(self.wrong(format_args!("it names more than {MOST_THREADS} threads")));
-                }
+        } else if let Some(ours) = &mut self.ours {
+            let Header { threads, processes, .. } = &mut ours.header;
+            if let Some(more) = event.annotation(THREADS) {
+                threads.extend(serde_json::from_slice::<Vec<ThreadInfo>>(more.bytes()).map_err(json)?);
+            }
+            if let Some(more) = event.annotation(PROCESSES) {
+                processes.extend(serde_json::from_slice::<Vec<ProcessInfo>>(more.bytes()).map_err(json)?);
+            }
+            if threads.len().max(processes.len()) > MOST_THREADS {
+                return Err(
+                    self.wrong(format_args!("it names more than {MOST_THREADS} threads or processes"))
+                );
             }
         }
         Ok(())

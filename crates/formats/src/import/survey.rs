@@ -33,6 +33,10 @@ impl Survey {
 
     /// Takes the next event in order of time.
     pub fn event(&mut self, event: &KernelEvent) {
+        self.number += 1;
+        if matches!(event.kind, EventKind::Member { .. }) {
+            return;
+        }
         let open = &mut self.open[event.cpu as usize];
         let running = match event.kind {
             EventKind::Switch { prev, .. } => prev,
@@ -49,9 +53,8 @@ impl Survey {
             }
         }
         if let EventKind::Switch { next, .. } = event.kind {
-            *open = Some((next, self.number));
+            *open = Some((next, self.number - 1));
         }
-        self.number += 1;
     }
 
     /// Numbers of the switches whose next thread was not recorded, in order; `None`: the recording is system-wide.

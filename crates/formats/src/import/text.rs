@@ -96,6 +96,9 @@ fn take(
             precision.events = true;
             precision.microseconds |= head.digits <= 6;
             precision.flags |= head.flags;
+            if let Some(process) = head.process.filter(|_| head.pid == Some(event.pid)) {
+                collector.runs_in(&event, process)?;
+            }
             match state {
                 Some(state) => collector.switch_of_bits(&event, state),
                 None => collector.event(&event),

@@ -15,7 +15,7 @@ fn read(bytes: &[u8], format: ImportFormat) -> Result<(Imported, Trace), Error> 
 }
 
 fn task(pid: i32, comm: &str) -> Task {
-    Task { pid, comm: comm.into() }
+    Task { pid, process: pid, comm: comm.into() }
 }
 
 fn at(time: u64, cpu: u32, task: &Task, what: What) -> Entry {

@@ -6,7 +6,7 @@ use super::write::trace_dat::{self, Version};
 use super::write::{Entry, KERNELS, Kernel, MACHINES, Machine, State, Task, What, perfetto, schedviz};
 use hearth_formats::{ImportFormat, import_bytes};
 use hearth_tests::cases;
-use hearth_trace::{Event, Kind, Waker};
+use hearth_trace::{Event, Kind, ThreadInfo, Waker};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::cell::RefCell;
@@ -19,7 +19,8 @@ use std::process::Command;
 #[derive(PartialEq, Debug)]
 struct Found {
     events: Vec<Event>,
-    threads: Vec<hearth_trace::ThreadInfo>,
+    /// Without their processes, of which some forms tell more than others.
+    threads: Vec<ThreadInfo>,
     names: Vec<String>,
     cores: usize,
     duration: u64,
@@ -27,20 +28,27 @@ struct Found {
     unrecorded: hearth_trace::Unrecorded,
 }
 
-fn found(name: &str, bytes: &[u8], format: ImportFormat) -> Found {
+/// Thread and process by their numbers in the kernel.
+type Member = (i32, Option<i32>);
+
+fn found(name: &str, bytes: &[u8], format: ImportFormat) -> (Found, Vec<Member>) {
     let mut events = Vec::new();
     let imported = import_bytes(Cursor::new(bytes), format, &std::env::temp_dir(), &mut events)
         .unwrap_or_else(|error| panic!("{name}: {error}"));
     let header = imported.header;
-    Found {
+    let pid = |process: u32| header.processes[process as usize].pid as i32;
+    let member = |thread: &ThreadInfo| (thread.kernel_tid.unwrap() as i32, thread.process.map(pid));
+    let members = header.threads.iter().map(member).collect();
+    let found = Found {
         events,
         unrecorded: header.source.unrecorded(),
-        threads: header.threads,
+        threads: header.threads.into_iter().map(|thread| ThreadInfo { process: None, ..thread }).collect(),
         names: header.names,
         cores: header.cores.len(),
         duration: header.duration,
         lost: header.lost,
-    }
+    };
+    (found, members)
 }
 
 /// Number of events in which two traces differ.
@@ -75,7 +83,22 @@ struct Kinds {
 
 fn task(pid: i32) -> Task {
     let comm = if pid == 0 { "swapper" } else { COMMS[pid as usize % COMMS.len()] };
-    Task { pid, comm: comm.into() }
+    // Three threads each; of a child, the first digits name its creator.
+    let process = match pid {
+        1..100 => pid - (pid - 1) % 3,
+        200.. if is_in_process(pid) => task((pid - 200) / 20).process,
+        _ => pid,
+    };
+    Task { pid, process, comm: comm.into() }
+}
+
+/// Whether the child with this number belongs to the process of its creator.
+fn is_in_process(child: i32) -> bool {
+    child % 2 == 1
+}
+
+fn child(creator: i32, number: i32) -> Task {
+    task(200 + 20 * creator + number)
 }
 
 /// A consistent sequence of events, as a kernel would report it.
@@ -100,7 +123,13 @@ fn entries(steps: &[Step], kinds: Kinds, unit: u64) -> Vec<Entry> {
             10 | 11 if kinds.waking => What::Waking { woken: task(*pid), target },
             12 | 13 if kinds.wakeup => What::Wakeup { woken: task(*pid), target },
             14 if kinds.wakeup => What::WakeupNew { woken: task(*pid + 100), target },
-            15 if kinds.others && now != 0 => What::Fork { child: task(*pid + 100) },
+            15 if kinds.others && now != 0 => {
+                let child = child(now, *pid);
+                let in_process = is_in_process(child.pid);
+                let what = What::NewTask { child: child.clone(), in_process };
+                entries.push(Entry { time, cpu, task: task(now), interrupt: *interrupt, what });
+                What::Fork { child }
+            }
             16 if kinds.others && now != 0 => {
                 What::Exec { filename: format!("/usr/bin/{}{pid}", "long/".repeat(*pid as usize * 3)) }
             }
@@ -200,11 +229,33 @@ fn texts(
 /// For each form: recordings, events, differences.
 type Table = RefCell<BTreeMap<String, (usize, usize, usize)>>;
 
+/// Forms that tell the process of each thread that ran. The others know it of new threads.
+const WITH_PROCESSES: [&str; 3] = ["perf.data", "Perfetto", "Tgid"];
+
+/// A form knows the right process of a thread, or none; and as many as it can.
 #[track_caller]
-fn assert_same(forms: &[(String, Vec<u8>, ImportFormat)], table: &Table) {
-    let reference = found(&forms[0].0, &forms[0].1, forms[0].2);
+fn assert_processes(form: &str, members: &[Member], entries: &[Entry]) {
+    let ran = |pid| entries.iter().any(|entry| entry.task.pid == pid);
+    let created = |pid| {
+        entries.iter().any(|entry| matches!(&entry.what, What::NewTask { child, .. } if child.pid == pid))
+    };
+    let all = WITH_PROCESSES.iter().any(|name| form.starts_with(name));
+    for (pid, process) in members {
+        let known = (all && ran(*pid)) || (created(*pid) && (all || !is_in_process(*pid)));
+        assert!(process.is_some() || !known, "{form}: the process of {pid} is unknown");
+        assert!(
+            process.is_none_or(|process| process == task(*pid).process),
+            "{form}: {pid} is of {process:?}"
+        );
+    }
+}
+
+#[track_caller]
+fn assert_same(forms: &[(String, Vec<u8>, ImportFormat)], entries: &[Entry], table: &Table) {
+    let (reference, _) = found(&forms[0].0, &forms[0].1, forms[0].2);
     for (name, bytes, format) in forms {
-        let found = found(name, bytes, *format);
+        let (found, members) = found(name, bytes, *format);
+        assert_processes(name, &members, entries);
         let differences = differences(&reference, &found);
         let mut table = table.borrow_mut();
         let row = table.entry(name.clone()).or_default();
@@ -235,8 +286,8 @@ fn all_forms_give_the_same_trace() {
         let entries = entries(&steps, kinds, 1000);
         prop_assume!(entries.iter().any(is_switch));
         let mut forms = binary(&entries, kernel, machine);
-        forms.extend(texts(&entries, kernel, machine, &[Form::Kernel]));
-        assert_same(&forms, &table);
+        forms.extend(texts(&entries, kernel, machine, &[Form::Kernel, Form::Tgid]));
+        assert_same(&forms, &entries, &table);
         // Text without flags, and times of a nanosecond.
         let entries = without_interrupts(&self::entries(&steps, kinds, 1));
         let mut forms = binary(&entries, kernel, machine);
@@ -246,7 +297,7 @@ fn all_forms_give_the_same_trace() {
             let bytes = perfetto::write(&entries, kernel, false);
             forms.push(("Perfetto without the kernel's release".into(), bytes, ImportFormat::Perfetto));
         }
-        assert_same(&forms, &table);
+        assert_same(&forms, &entries, &table);
         Ok(())
     });
     print("generated", &table);
@@ -304,7 +355,7 @@ fn the_tools_themselves_read_the_same() {
         std::fs::write(&file, perf_data::write(&entries, kernel, machine, false)).unwrap();
         let text = printed("perf", &file, &["script", "--ns", "-f", "-i"]);
         forms.push(("perf script".into(), text.into_bytes(), ImportFormat::Text));
-        assert_same(&forms, &table);
+        assert_same(&forms, &entries, &table);
         Ok(())
     });
     print("tools", &table);
@@ -327,7 +378,7 @@ fn real_recordings_are_read_as_trace_cmd_reads_them() {
     let table = Table::default();
     for (name, arguments) in recordings {
         let file = data.join(name);
-        let without_wakers = |mut found: Found| {
+        let without_wakers = |(mut found, _): (Found, Vec<Member>)| {
             for event in &mut found.events {
                 if let Kind::Wakeup { waker, .. } = &mut event.kind {
                     *waker = Waker::Interrupt;

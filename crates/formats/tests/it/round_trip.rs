@@ -39,7 +39,7 @@ fn any_kind() -> impl Strategy<Value = Kind> {
 fn any_trace() -> impl Strategy<Value = Trace> {
     // Many events of the same time, whose order is easily lost.
     let event = (prop_oneof![Just(0u64), 0u64..3, 0u64..10_000_000], 0..CORES, any_kind());
-    vec(event, 0..300).prop_map(|events| {
+    (vec(event, 0..300), any::<bool>()).prop_map(|(events, numbered)| {
         let mut time = 0;
         let mut events: Vec<Event> = events
             .into_iter()
@@ -49,12 +49,24 @@ fn any_trace() -> impl Strategy<Value = Trace> {
             })
             .collect();
         events.sort_by_key(|event| event.time);
-        Trace { header: header(time), events }
+        Trace { header: header(time, numbered), events }
     })
 }
 
-fn header(duration: u64) -> Header {
-    let thread = |tid| ThreadInfo { tid, name: format!("thread {tid}"), parent: tid / 2, traced: tid != 4 };
+/// `numbered`: with the numbers that a kernel gave.
+fn header(duration: u64, numbered: bool) -> Header {
+    // Thread 3 got the number of thread 1, and thread 5 has none.
+    let numbers = [Some(70), Some(4), Some(70), Some(71), None];
+    let thread = |tid: Tid| ThreadInfo {
+        tid,
+        name: format!("thread {tid}"),
+        parent: tid / 2,
+        traced: tid != 4,
+        kernel_tid: numbers[tid as usize - 1].filter(|_| numbered),
+        process: [Some(1), Some(0), Some(2), Some(2), None][tid as usize - 1].filter(|_| numbered),
+    };
+    let process = |(pid, parent)| ProcessInfo { pid, name: format!("process {pid}"), parent };
+    let processes = [(4, None), (70, Some(0)), (70, Some(1)), (1, None)].map(process);
     Header {
         source: Source::Simulated {
             policy: "nest".into(),
@@ -67,6 +79,7 @@ fn header(duration: u64) -> Header {
         cores: (0..CORES).map(|core| CoreInfo { physical: core / 2, ..CoreInfo::default() }).collect(),
         duration,
         threads: (1..=THREADS).map(thread).collect(),
+        processes: if numbered { processes.into() } else { Vec::new() },
         names: vec!["cc1".into(), "as".into()],
         reasons: vec!["home".into(), "primary".into(), "reserve".into(), "cfs".into()],
         sets: vec!["primary".into(), "reserve".into()],
@@ -115,20 +128,20 @@ fn tables_are_as_documented() {
         at(12, 1, Kind::Idle { state: 0 }),
     ];
     let ours = folder.path().join("a.trace");
-    Trace { header: header(12), events }.write(&ours).unwrap();
+    Trace { header: header(12, true), events }.write(&ours).unwrap();
     let csv = folder.path().join("a.csv");
     export(&ours, &csv, ExportFormat::Csv).unwrap();
     let expected = "\
-time_ns,core,kind,thread,thread_name,other,target,detail,value
-0,0,fork,0,,1,1,,
-0,0,place,1,thread 1,,1,primary,1200000
-5,1,switch,0,,1,,preempted,
-7,1,exec,1,cc1,,,cc1,
-9,1,wakeup,2,thread 2,1,0,,
-9,0,migrate,2,thread 2,,2,from core 0,
-11,1,set,,,,,primary,1
-12,1,switch,1,cc1,0,,blocked,
-12,1,idle,,,,,C1,0
+time_ns,core,kind,thread,thread_name,other,target,detail,value,tid,pid,process
+0,0,fork,0,,1,1,,,,,
+0,0,place,1,thread 1,,1,primary,1200000,70,70,process 70
+5,1,switch,0,,1,,preempted,,,,
+7,1,exec,1,cc1,,,cc1,,70,70,process 70
+9,1,wakeup,2,thread 2,1,0,,,4,4,process 4
+9,0,migrate,2,thread 2,,2,from core 0,,4,4,process 4
+11,1,set,,,,,primary,1,,,
+12,1,switch,1,cc1,0,,blocked,,70,70,process 70
+12,1,idle,,,,,C1,0,,,
 ";
     assert_eq!(std::fs::read_to_string(&csv).unwrap(), expected);
     let lines = folder.path().join("a.jsonl");

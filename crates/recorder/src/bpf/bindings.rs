@@ -15,6 +15,7 @@ pub const QUEUE_AT: u32 = 24;
 pub const QUEUE_BITS: u32 = 8;
 pub const QUEUED_AT: u32 = 32;
 pub const NAME_BITS: u32 = 62;
+pub const PROCESS_AT: u32 = 32;
 pub const REASON_AT: u32 = 32;
 pub const DECISION_AT: u32 = 48;
 pub const FLAG_AT: u32 = 56;

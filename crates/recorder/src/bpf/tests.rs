@@ -62,7 +62,7 @@ fn each_kind_of_record() {
         word(MIGRATE, 1_000_000_040, 9 | 6 << 22),
         5 | 1 << 32,
     ]);
-    words.extend([word(FORK, 1_000_000_050, 12), 1_000_000_050, named[0], named[1], 8]);
+    words.extend([word(FORK, 1_000_000_050, 12), 1_000_000_050, named[0], named[1], 8 | 7 << 32]);
     words.extend([word(EXEC, 1_000_000_060, 8), 1_000_000_060, 77]);
     words.extend(path.iter().map(|word| word & (u64::MAX >> 1)));
     words.push(highest);
@@ -89,6 +89,7 @@ fn each_kind_of_record() {
         "8: WakeupNew { pid: 9, comm: [], target: 4095 }",
         "8: Migrate { pid: 9, from: 5, to: 6, queued: true }",
         &format!("8: Fork {{ parent: 8, child: 12, child_comm: {:?} }}", b"fifteen letters"),
+        "8: Member { pid: 12, process: 7 }",
         &format!("77: Exec {{ pid: 77, old_pid: 8, filename: {:?} }}", &exec_path[..exec_path.len() - 1]),
         "77: Wait",
         "77: Exit { pid: 77 }",
@@ -103,7 +104,7 @@ fn each_kind_of_record() {
     let items = items(&[(u64::MAX, [&words, &[]])]);
     assert_eq!(texts(&items), expected);
     let times: Vec<u64> = items.iter().map(|(time, ..)| time - 1_000_000_000).collect();
-    assert_eq!(times, [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150]);
+    assert_eq!(times, [0, 10, 20, 30, 40, 50, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150]);
 }
 
 #[test]

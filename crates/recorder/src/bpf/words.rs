@@ -132,7 +132,9 @@ impl Lane {
                     record::FORK => EventKind::Fork { parent: current, child: pid, child_comm: comm },
                     _ => EventKind::Name { pid, comm },
                 };
-                return take(Item::Event(self.event(time, current, false, event)));
+                take(Item::Event(self.event(time, current, false, event)));
+                let member = EventKind::Member { pid, process: (more[3] >> record::PROCESS_AT) as i32 };
+                return take(Item::Event(self.event(time, current, false, member)));
             }
             record::EXEC => {
                 let path = path(&more[2..]);

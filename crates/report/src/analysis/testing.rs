@@ -42,7 +42,7 @@ pub fn khz(time: Time, core: CoreId, ghz_tenths: u32) -> Event {
 }
 
 pub fn thread(tid: Tid, name: &str) -> ThreadInfo {
-    ThreadInfo { tid, name: name.into(), parent: 0, traced: true }
+    ThreadInfo { tid, name: name.into(), traced: true, ..ThreadInfo::default() }
 }
 
 /// A trace of a machine with pairs of hyperthreads, dies of four, nodes of eight and sockets of sixteen cores.

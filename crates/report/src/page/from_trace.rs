@@ -130,7 +130,7 @@ mod tests {
 
     /// A thread runs 2 ms on core 0, then 2 ms on core 1, which is on another socket.
     fn trace() -> Trace {
-        let thread = ThreadInfo { tid: 7, name: "sh".into(), parent: 0, traced: true };
+        let thread = ThreadInfo { tid: 7, name: "sh".into(), traced: true, ..ThreadInfo::default() };
         let at = |time, core, kind| Event { time, core, kind };
         let run = |prev, next| Kind::Switch { prev, stop: Stop::Preempted, next };
         Trace {

@@ -15,7 +15,7 @@ fn wake(time: Time, core: CoreId, thread: Tid, waker: Waker, target: CoreId) -> 
 
 /// Violations in these events, on two cores, with a header that lists threads 1 to 5.
 fn problems(events: &[Event]) -> Vec<(usize, Problem)> {
-    let thread = |tid| ThreadInfo { tid, name: String::new(), parent: 0, traced: true };
+    let thread = |tid| ThreadInfo { tid, traced: true, ..ThreadInfo::default() };
     let header = Header {
         cores: vec![CoreInfo::default(); 2],
         threads: (1..=5).map(thread).collect(),
@@ -95,7 +95,7 @@ fn every_problem_is_found() {
 
 #[test]
 fn the_header_is_checked() {
-    let thread = |tid| ThreadInfo { tid, name: String::new(), parent: 0, traced: true };
+    let thread = |tid| ThreadInfo { tid, traced: true, ..ThreadInfo::default() };
     let header = Header { threads: vec![thread(1), thread(1), thread(IDLE)], ..Header::default() };
     let found = Trace { header, events: vec![] }.check();
     assert_eq!(found.len(), 2);

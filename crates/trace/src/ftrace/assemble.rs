@@ -1,6 +1,8 @@
 //! Assembling kernel events into a trace.
 //!
 //! - **Threads.** The kernel reuses `pid`s; a trace does not reuse thread numbers. A thread begins with its fork.
+//! - **Processes.** A thread's process comes from an event, or is known when the recording begins. Kernel numbers of
+//!   processes are reused, too: a process begins with the fork of its first thread.
 //! - **Process tree.** Descendants of the command are `traced`. All other threads are in the trace too, because they
 //!   take cores and time.
 //! - **Wake-ups.** `sched_waking` reports an *attempt*. The thread may still be running and about to block. Then either
@@ -13,8 +15,9 @@
 //! What was not recorded is not invented ([`Unrecorded`]): without wake-ups, a blocked thread just runs
 //! again; a core whose next thread was not recorded idles.
 //!
-//! Recent events may still change ([`Window`]). Memory use is bounded, except for about 24 bytes per thread.
+//! Recent events may still change ([`Window`]). Memory use is bounded, except for about 40 bytes per thread.
 
+mod processes;
 mod running;
 mod threads;
 
@@ -22,6 +25,7 @@ use crate::ftrace::event::{Decision, EventKind, KernelEvent};
 use crate::ftrace::names::Names;
 use crate::ftrace::window::{Finished, Window};
 use crate::{CoreId, Header, IDLE, Kind, Sink, Stop, Tid, Time, Unrecorded, Waker};
+use processes::Processes;
 use std::collections::HashMap;
 use threads::{Thread, describe};
 
@@ -76,6 +80,7 @@ pub struct Assembler<S> {
     early_names: HashMap<i32, u32>,
     /// Thread `t` at `t - 1`.
     threads: Vec<Thread>,
+    processes: Processes,
     thread_names: Names,
     attempts: HashMap<Tid, Attempt>,
     /// Number of traced threads that have not exited.
@@ -114,6 +119,7 @@ impl<S: Sink> Assembler<S> {
             pids: HashMap::new(),
             early_names: HashMap::new(),
             threads: Vec::new(),
+            processes: Processes::default(),
             thread_names: Names::default(),
             attempts: HashMap::new(),
             alive: 0,
@@ -175,6 +181,10 @@ impl<S: Sink> Assembler<S> {
     /// Takes the next event. Events of cores that were offline at the start are dropped.
     pub fn event(&mut self, event: &KernelEvent) {
         let Some(&core) = self.cores.get(&event.cpu) else { return };
+        // It is no event of the kernel, and may come between two that belong together.
+        if let EventKind::Member { pid, process } = event.kind {
+            return self.member(pid, process);
+        }
         let wakeup = self.last_wakeups[usize::from(core)].take();
         if self.start.is_none() && self.is_first(event) {
             self.begin(event.time);
@@ -268,8 +278,9 @@ impl<S: Sink> Assembler<S> {
                 // A placement comes between a wake-up and its migration.
                 self.last_wakeups[usize::from(core)] = wakeup;
             }
+            EventKind::NewTask { pid, in_process } => self.created(pid, event.pid, in_process),
             EventKind::Name { pid, comm } => self.name(pid, comm),
-            EventKind::Running => {}
+            EventKind::Member { .. } | EventKind::Running => {}
         }
     }
 
@@ -320,9 +331,11 @@ impl<S: Sink> Assembler<S> {
         for state in idle_states.len()..self.most_idle_state.map_or(0, |state| usize::from(state) + 1) {
             idle_states.push(format!("state {state}"));
         }
+        let processes = self.processes.describe(threads, names, &self.early_names);
         let header = Header {
             duration,
             threads: (1..=threads.len() as Tid).map(|tid| describe(threads, names, tid)).collect(),
+            processes,
             names: self.programs.texts(),
             idle_states,
             lost: self.lost,

@@ -5,7 +5,7 @@ use crate::ftrace::format::{Field, Format, Order};
 use crate::ftrace::state::States;
 
 /// The recorded events: folder in tracefs, and whether recording needs the event.
-pub const EVENTS: [(&str, bool); 10] = [
+pub const EVENTS: [(&str, bool); 11] = [
     ("sched/sched_switch", true),
     ("sched/sched_waking", true),
     ("sched/sched_wakeup_new", true),
@@ -14,6 +14,7 @@ pub const EVENTS: [(&str, bool); 10] = [
     ("sched/sched_process_exit", true),
     ("sched/sched_process_wait", false),
     ("sched/sched_migrate_task", true),
+    ("task/task_newtask", false),
     ("power/cpu_frequency", false),
     ("power/cpu_idle", false),
 ];
@@ -43,6 +44,7 @@ enum Layout {
     Frequency { cpu: Field, khz: Field },
     Idle { cpu: Field, state: Field },
     Rename { pid: Field, comm: Field },
+    NewTask { pid: Field, flags: Field },
 }
 
 struct Woken {
@@ -64,6 +66,14 @@ impl Woken {
 /// `TRACE_FLAG_HARDIRQ | TRACE_FLAG_SOFTIRQ | TRACE_FLAG_NMI` of `include/linux/trace_events.h`.
 /// The formats do not describe the bits of `common_flags`; these have not changed since 2009 (NMI: 2016).
 const INTERRUPT: u64 = 0x08 | 0x10 | 0x40;
+
+/// `CLONE_THREAD` of `include/uapi/linux/sched.h`.
+const CLONE_THREAD: u64 = 0x10000;
+
+/// True if a thread with these `clone_flags` belongs to the process of its creator.
+pub fn is_in_process(clone_flags: u64) -> bool {
+    clone_flags & CLONE_THREAD != 0
+}
 
 /// True if `common_flags` of an event say that it happened in a hard or soft interrupt.
 pub fn is_interrupt(flags: u64) -> bool {
@@ -149,6 +159,10 @@ impl Decoder {
             Layout::Rename { pid: renamed, comm } => {
                 EventKind::Name { pid: pid(renamed)?, comm: text(comm)? }
             }
+            Layout::NewTask { pid: created, flags } => EventKind::NewTask {
+                pid: pid(created)?,
+                in_process: is_in_process(flags.number(event)? as u64),
+            },
         };
         let interrupt = is_interrupt(self.flags.number(event)? as u64);
         Some(KernelEvent { time, cpu, pid: pid(&self.pid)?, interrupt, kind })
@@ -170,6 +184,7 @@ fn layout(event: &str, format: &Format) -> Result<(u16, Layout), String> {
         "sched/sched_waking" => Layout::Waking(Woken::new(format)?),
         "sched/sched_wakeup" => Layout::Wakeup(Woken::new(format)?),
         "task/task_rename" => Layout::Rename { pid: number("pid")?, comm: text("newcomm")? },
+        "task/task_newtask" => Layout::NewTask { pid: number("pid")?, flags: number("clone_flags")? },
         "sched/sched_wakeup_new" => Layout::WakeupNew(Woken::new(format)?),
         "sched/sched_process_fork" => Layout::Fork {
             parent: number("parent_pid")?,

@@ -2,7 +2,7 @@
 
 use crate::Stop;
 
-/// A kernel event. Threads are kernel `pid`s (0: the idle thread), cores are kernel CPU numbers. An empty name is
+/// A kernel event. Threads are kernel `pid`s (0: the idle thread), processes kernel `tgid`s, cores are kernel CPU numbers. An empty name is
 /// unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelEvent<'a> {
@@ -82,6 +82,17 @@ pub enum EventKind<'a> {
     },
     /// Decision of a running policy.
     Decision(Decision),
+    /// A thread is created, before its [`Fork`](EventKind::Fork) if that is reported. `in_process`: it belongs to the
+    /// process of the running thread; otherwise it is a process of its own.
+    NewTask {
+        pid: i32,
+        in_process: bool,
+    },
+    /// A thread belongs to a process.
+    Member {
+        pid: i32,
+        process: i32,
+    },
     /// New name of a thread.
     Name {
         pid: i32,

@@ -18,7 +18,7 @@ mod state;
 mod window;
 
 pub use assemble::{Assembled, Assembler, Scope};
-pub use decode::{Decoder, EVENTS, IMPORTED, is_interrupt};
+pub use decode::{Decoder, EVENTS, IMPORTED, is_in_process, is_interrupt};
 pub use event::{Decision, EventKind, Item, KernelEvent};
 pub use format::Order;
 pub use merge::{DamagedPage, PageMerger};

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     fn info(tid: Tid) -> ThreadInfo {
-        ThreadInfo { tid, name: String::new(), parent: 0, traced: false }
+        ThreadInfo { tid, ..ThreadInfo::default() }
     }
 
     fn exit(thread: Tid) -> Kind {

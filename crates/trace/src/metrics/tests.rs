@@ -89,7 +89,7 @@ fn cores_in_use_at_the_start_of_an_interval_count() {
 /// Only thread 1 is traced, thread 2 is ignored: thread 1 uses core 0, then core 1: 2 - 1.
 #[test]
 fn underload_is_that_of_the_traced_threads() {
-    let thread = |tid, traced| ThreadInfo { tid, name: String::new(), parent: 0, traced };
+    let thread = |tid, traced| ThreadInfo { tid, traced, ..ThreadInfo::default() };
     let header = Header { threads: vec![thread(1, true), thread(2, false)], ..machine(3) };
     let events = [run(0, 2, 2), run(0, 0, 1), block(MS, 0, 1), run(MS, 1, 1)];
     let summary = summary(header, 1000 * MS, &events);
@@ -213,7 +213,7 @@ fn placements_and_spins() {
 
 #[test]
 fn children_inherit_traced() {
-    let thread = |tid, traced| ThreadInfo { tid, name: String::new(), parent: 0, traced };
+    let thread = |tid, traced| ThreadInfo { tid, traced, ..ThreadInfo::default() };
     let header = Header { threads: vec![thread(1, false), thread(2, true)], ..machine(2) };
     let fork = |parent, child, target| at(0, 0, Kind::Fork { parent, child, target });
     let events = [fork(1, 3, 0), fork(2, 4, 1), run(0, 0, 3), run(0, 1, 4)];

@@ -358,6 +358,50 @@ pub fn integers(pages: Pages, rows: usize) -> Result<Vec<i32>> {
     Ok(out)
 }
 
+/// Decodes an optional column of integers with `rows` rows.
+pub fn optional(pages: Pages, rows: usize) -> Result<Vec<Option<u32>>> {
+    let mut pages = pages.optional();
+    let mut out = Vec::new();
+    let (mut zstd, mut bytes) = (Zstd::default(), Vec::new());
+    while let Some(page) = pages.next(&mut zstd, &mut bytes)? {
+        if page.dictionary || page.encoding != PLAIN || page.rows > rows - out.len() {
+            return Err("an optional column has an unsupported encoding");
+        }
+        let mut values = content(&bytes).as_chunks().0.iter().map(|value| u32::from_le_bytes(*value));
+        for present in present(page.levels, page.rows)? {
+            out.push(if present { Some(values.next().ok_or(SHORT)?) } else { None });
+        }
+        if values.next().is_some() {
+            return Err("a page has more values than rows");
+        }
+    }
+    if out.len() != rows { Err(FEWER) } else { Ok(out) }
+}
+
+/// Decodes definition levels of one bit: runs of equal ones, and bit-packed ones.
+fn present(mut levels: &[u8], rows: usize) -> Result<Vec<bool>> {
+    let mut present = Vec::new();
+    while present.len() < rows {
+        let head = varint(&mut levels).ok_or(SHORT)?;
+        let length = usize::try_from(head >> 1).map_err(|_| SHORT)?;
+        let left = rows - present.len();
+        if head & 1 == 1 {
+            let (bits, after) = levels.split_at_checked(length).ok_or(SHORT)?;
+            let of_run = bits.iter().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1));
+            present.extend(of_run.take(left));
+            levels = after;
+        } else {
+            let (value, after) = levels.split_first().ok_or(SHORT)?;
+            present.extend(std::iter::repeat_n(*value == 1, length.min(left)));
+            levels = after;
+        }
+        if length == 0 {
+            return Err("a run is empty");
+        }
+    }
+    Ok(present)
+}
+
 /// Decodes a column of strings with `rows` rows and at most `most` bytes in total.
 pub fn strings(mut pages: Pages, rows: usize, most: usize) -> Result<Vec<String>> {
     let mut out = Vec::new();

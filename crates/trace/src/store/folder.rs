@@ -11,8 +11,16 @@ use std::path::{Path, PathBuf};
 
 pub const EVENTS: &str = "events";
 /// Allowed entries of a trace's folder; files also with [`NEW`]. A folder with any other entry is never removed.
-const CONTENT: [&str; 7] =
-    [meta::FILE, tables::CORES, tables::THREADS, tables::KINDS, EVENTS, OPEN_SEGMENT, "tiles"];
+const CONTENT: [&str; 8] = [
+    meta::FILE,
+    tables::CORES,
+    tables::THREADS,
+    tables::PROCESSES,
+    tables::KINDS,
+    EVENTS,
+    OPEN_SEGMENT,
+    "tiles",
+];
 /// What follows the name of a file that is being written.
 pub const NEW: &str = ".new";
 /// Name of the segment being written. It is outside `events/` because it is not yet a valid Parquet

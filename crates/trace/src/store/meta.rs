@@ -1,7 +1,7 @@
 //! `trace.json`: metadata of a trace except its tables, and the location of its events.
 
 use super::folder::NEW;
-use super::{Error, FORMAT, VERSION};
+use super::{Error, FORMAT, OLDEST, VERSION};
 use crate::event::{Header, Time};
 use crate::source::Source;
 use serde::{Deserialize, Serialize};
@@ -130,6 +130,7 @@ impl Meta {
             cores: Vec::new(),
             duration: self.duration,
             threads: Vec::new(),
+            processes: Vec::new(),
             names: self.names.clone(),
             reasons: self.reasons.clone(),
             sets: self.sets.clone(),
@@ -180,7 +181,7 @@ impl Meta {
         if probe.format != FORMAT {
             return Err(Error::NotATrace { path: folder.into() });
         }
-        if probe.version != VERSION {
+        if !(OLDEST..=VERSION).contains(&probe.version) {
             return Err(Error::Version { path: folder.into(), found: probe.version, supported: VERSION });
         }
         let meta: Meta = serde_json::from_str(&body).map_err(misunderstood)?;

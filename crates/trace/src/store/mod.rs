@@ -27,9 +27,10 @@ use crate::{Sink, Trace};
 use std::path::Path;
 
 const FORMAT: &str = "hearth.trace";
-/// Format version, increased whenever an older reader would misread a newer trace. (Version 1 was a
-/// single file.)
-const VERSION: u32 = 2;
+/// Format version, increased whenever an older reader would misread a newer trace.
+const VERSION: u32 = 3;
+/// The oldest version that is read: it has no processes. (Version 1 was a single file.)
+const OLDEST: u32 = 2;
 /// Maximum number of events of a group, and of a segment.
 const GROUP_EVENTS: usize = 128 << 10;
 const SEGMENT_EVENTS: usize = 1 << 20;

@@ -6,10 +6,14 @@
 use parquet::basic::Compression;
 
 /// Metadata of a page. The caller's buffer holds the content.
-pub struct Page {
+pub struct Page<'a> {
     pub dictionary: bool,
     pub values: usize,
+    /// Number of rows; those of an optional column may have no value.
+    pub rows: usize,
     pub encoding: i32,
+    /// Definition levels of an optional column: which rows have a value.
+    pub levels: &'a [u8],
 }
 
 /// Number of zero bytes after a page's content: bit-packed values are read 40 bytes at a time.
@@ -44,15 +48,21 @@ pub struct Pages<'a> {
     compression: Compression,
     /// Maximum size of a decompressed page.
     most: usize,
+    optional: bool,
 }
 
 impl<'a> Pages<'a> {
     pub fn new(bytes: &'a [u8], compression: Compression, most: usize) -> Self {
-        Pages { bytes, compression, most }
+        Pages { bytes, compression, most, optional: false }
+    }
+
+    /// The pages of an optional column.
+    pub fn optional(self) -> Self {
+        Pages { optional: true, ..self }
     }
 
     /// Decompresses the next page into `content` and pads it. Returns `None` at the end.
-    pub fn next(&mut self, zstd: &mut Zstd, content: &mut Vec<u8>) -> Result<Option<Page>> {
+    pub fn next(&mut self, zstd: &mut Zstd, content: &mut Vec<u8>) -> Result<Option<Page<'a>>> {
         while !self.bytes.is_empty() {
             let mut thrift = Thrift { bytes: self.bytes };
             let header = PageHeader::read(&mut thrift)?;
@@ -72,26 +82,31 @@ impl<'a> Pages<'a> {
     fn page(
         &self,
         header: &PageHeader,
-        stored: &[u8],
+        stored: &'a [u8],
         zstd: &mut Zstd,
         content: &mut Vec<u8>,
-    ) -> Result<Option<Page>> {
+    ) -> Result<Option<Page<'a>>> {
         let dictionary = match header.kind {
             0 | 3 => false,
             2 => true,
             // Index and unknown pages have no values.
             _ => return Ok(None),
         };
-        if header.levels != 0 {
-            return Err("a column is optional or nested, which traces do not use");
+        if header.repetitions != 0 || (header.levels != 0 && !self.optional) {
+            return Err("a column is optional or nested, which this one is not in traces");
         }
-        let size = usize::try_from(header.uncompressed).map_err(|_| "the size of a page is negative")?;
+        let negative = |_| "the size of a page is negative";
+        let levels = usize::try_from(header.levels).map_err(negative)?;
+        let (levels, stored) = stored.split_at_checked(levels).ok_or("the levels of a page exceed it")?;
+        let size = usize::try_from(header.uncompressed).map_err(negative)?;
+        let size = size.checked_sub(levels.len()).ok_or("the levels of a page exceed it")?;
         if size > self.most {
             return Err("a page is larger than the maximum");
         }
         content.clear();
         content.reserve(size + PADDING);
         match self.compression {
+            _ if size == 0 => {}
             Compression::ZSTD(_) if header.is_compressed => {
                 zstd.decompress(stored, content).map_err(|_| "a page cannot be decompressed")?;
             }
@@ -105,9 +120,11 @@ impl<'a> Pages<'a> {
             return Err("the size of a page does not match its header");
         }
         content.resize(size + PADDING, 0);
-        let values =
-            usize::try_from(header.values).map_err(|_| "the number of values of a page is negative")?;
-        Ok(Some(Page { dictionary, values, encoding: header.encoding }))
+        let negative = |_| "the number of values of a page is negative";
+        let rows = usize::try_from(header.values).map_err(negative)?;
+        let missing = usize::try_from(header.missing).map_err(negative)?;
+        let values = rows.checked_sub(missing).ok_or("a page lacks more values than it has rows")?;
+        Ok(Some(Page { dictionary, values, rows, encoding: header.encoding, levels }))
     }
 }
 
@@ -118,9 +135,13 @@ struct PageHeader {
     compressed: i32,
     crc: Option<u32>,
     values: i32,
+    /// Number of rows without a value among `values`.
+    missing: i32,
     encoding: i32,
-    /// Bytes of repetition and definition levels, 0 in a required column.
+    /// Bytes of definition levels, 0 in a required column.
     levels: i32,
+    /// Bytes of repetition levels, 0 without nesting.
+    repetitions: i32,
     is_compressed: bool,
 }
 
@@ -132,8 +153,10 @@ impl PageHeader {
             compressed: -1,
             crc: None,
             values: 0,
+            missing: 0,
             encoding: -1,
             levels: 0,
+            repetitions: 0,
             is_compressed: true,
         };
         let mut last = 0;
@@ -158,7 +181,9 @@ impl PageHeader {
             match (field, of) {
                 (1, kind::I32) => self.values = thrift.i32()?,
                 (field, kind::I32) if field == encoding => self.encoding = thrift.i32()?,
-                (5 | 6, kind::I32) if sort == 8 => self.levels |= thrift.i32()?,
+                (2, kind::I32) if sort == 8 => self.missing = thrift.i32()?,
+                (5, kind::I32) if sort == 8 => self.levels = thrift.i32()?,
+                (6, kind::I32) if sort == 8 => self.repetitions = thrift.i32()?,
                 (7, kind::TRUE | kind::FALSE) if sort == 8 => self.is_compressed = of == kind::TRUE,
                 _ => thrift.skip(of, 0)?,
             }

@@ -1,9 +1,9 @@
-//! Parquet files with required columns and without nesting, as used by traces.
+//! Parquet files without nesting, as used by traces.
 
 use super::pages::Pages;
 use super::{Error, decode};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::data_type::DataType;
+use parquet::data_type::{DataType, Int32Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::properties::{
@@ -22,7 +22,7 @@ const MAX_TABLE_PAGE: usize = 256 << 20;
 /// Properties common to all files.
 fn properties() -> WriterPropertiesBuilder {
     WriterProperties::builder()
-        .set_created_by("hearth-trace version 2".into())
+        .set_created_by("hearth-trace version 3".into())
         .set_writer_version(WriterVersion::PARQUET_2_0)
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_statistics_enabled(EnabledStatistics::Chunk)
@@ -51,9 +51,23 @@ pub struct NextColumn<'a, 'f, W: Write + Send>(pub &'a mut SerializedRowGroupWri
 
 impl<W: Write + Send> NextColumn<'_, '_, W> {
     pub fn next<T: DataType>(&mut self, values: &[T::T]) -> Result<(), ParquetError> {
+        self.column::<T>(values, None)
+    }
+
+    /// Writes an optional column.
+    pub fn optional(&mut self, values: impl Iterator<Item = Option<u32>>) -> Result<(), ParquetError> {
+        let (mut present, mut known) = (Vec::new(), Vec::new());
+        for value in values {
+            present.push(value.is_some().into());
+            known.extend(value.map(|value| value as i32));
+        }
+        self.column::<Int32Type>(&known, Some(&present))
+    }
+
+    fn column<T: DataType>(&mut self, values: &[T::T], present: Option<&[i16]>) -> Result<(), ParquetError> {
         let column = self.0.next_column()?;
         let mut column = column.ok_or_else(|| ParquetError::General("one column too many".into()))?;
-        column.typed::<T>().write_batch(values, None, None)?;
+        column.typed::<T>().write_batch(values, present, None)?;
         column.close()
     }
 }
@@ -113,6 +127,14 @@ impl Table {
 
     pub fn integers(&self, index: usize) -> Result<Vec<i32>, Error> {
         self.column(index, |pages| decode::integers(pages, self.rows))
+    }
+
+    pub fn optional(&self, index: usize) -> Result<Vec<Option<u32>>, Error> {
+        self.column(index, |pages| decode::optional(pages, self.rows))
+    }
+
+    pub fn strings(&self, index: usize, most: usize) -> Result<Vec<String>, Error> {
+        self.column(index, |pages| decode::strings(pages, self.rows, most))
     }
 }
 

@@ -43,7 +43,7 @@ impl Store {
         let path = path.as_ref();
         let meta = Meta::read(path)?;
         let mut header = meta.header();
-        (header.cores, header.threads) = tables::read(path, &meta)?;
+        tables::read(path, &meta, &mut header)?;
         let (mut groups, mut places) = (Vec::new(), Vec::new());
         let mut first_event = 0;
         for (number, segment) in meta.segments.iter().enumerate() {

@@ -1,9 +1,9 @@
-//! Tables of a trace: cores, threads and event kinds.
+//! Tables of a trace: cores, threads, processes and event kinds.
 
 use super::folder::NEW;
 use super::meta::{Checksum, Meta, Sum, read_all};
-use super::{Error, decode, parquet_file};
-use crate::event::{CoreInfo, Header, ThreadInfo};
+use super::{Error, OLDEST, decode, parquet_file};
+use crate::event::{CoreInfo, Header, ProcessInfo, ThreadInfo};
 use crate::record::tag;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type};
 use std::fs;
@@ -11,6 +11,7 @@ use std::path::Path;
 
 pub const CORES: &str = "cores.parquet";
 pub const THREADS: &str = "threads.parquet";
+pub const PROCESSES: &str = "processes.parquet";
 pub const KINDS: &str = "kinds.parquet";
 
 const CORES_SCHEMA: &str = "message cores {
@@ -25,6 +26,21 @@ const THREADS_SCHEMA: &str = "message threads {
     required binary name (STRING);
     required int32 parent (INTEGER(32,false));
     required boolean traced;
+    optional int32 tid (INTEGER(32,false));
+    optional int32 process (INTEGER(32,false));
+}";
+/// Of version 2.
+const OLDEST_THREADS_SCHEMA: &str = "message threads {
+    required int32 thread (INTEGER(32,false));
+    required binary name (STRING);
+    required int32 parent (INTEGER(32,false));
+    required boolean traced;
+}";
+const PROCESSES_SCHEMA: &str = "message processes {
+    required int32 process (INTEGER(32,false));
+    required int32 pid (INTEGER(32,false));
+    required binary name (STRING);
+    optional int32 parent (INTEGER(32,false));
 }";
 const KINDS_SCHEMA: &str = "message kinds {
     required int32 kind (INTEGER(8,false));
@@ -62,12 +78,16 @@ pub fn write(folder: &Path, header: &Header, meta: &mut Meta) -> Result<(), Erro
     if header.cores.len() > MAX_CORES {
         return Err(too_many(format!("it has {} cores; the maximum is {MAX_CORES}", header.cores.len())));
     }
-    let names: usize = header.threads.iter().map(|thread| thread.name.len()).sum();
-    if header.threads.len() > MAX_THREADS || names > MAX_NAMES_BYTES {
-        return Err(too_many(format!(
-            "it has {} threads; the maximum is {MAX_THREADS}, with {MAX_NAMES_BYTES} bytes of names",
-            header.threads.len()
-        )));
+    let of_threads: usize = header.threads.iter().map(|thread| thread.name.len()).sum();
+    let of_processes: usize = header.processes.iter().map(|process| process.name.len()).sum();
+    let rows =
+        [("threads", header.threads.len(), of_threads), ("processes", header.processes.len(), of_processes)];
+    for (what, rows, names) in rows {
+        if rows > MAX_THREADS || names > MAX_NAMES_BYTES {
+            return Err(too_many(format!(
+                "it has {rows} {what}; the maximum is {MAX_THREADS}, with {MAX_NAMES_BYTES} bytes of names"
+            )));
+        }
     }
     let mut table = |name: &str, content: Vec<u8>| {
         let new = folder.join(format!("{name}{NEW}"));
@@ -78,10 +98,14 @@ pub fn write(folder: &Path, header: &Header, meta: &mut Meta) -> Result<(), Erro
         Ok(())
     };
     let failed = Error::writing(folder);
-    let contents = || Ok((cores(&header.cores)?, threads(&header.threads)?, kinds()?));
-    let (cores, threads, kinds) = contents().map_err(failed)?;
+    let contents = || {
+        let processes = processes(&header.processes)?;
+        Ok((cores(&header.cores)?, threads(&header.threads)?, processes, kinds()?))
+    };
+    let (cores, threads, processes, kinds) = contents().map_err(failed)?;
     table(CORES, cores)?;
     table(THREADS, threads)?;
+    table(PROCESSES, processes)?;
     table(KINDS, kinds)
 }
 
@@ -105,7 +129,19 @@ fn threads(threads: &[ThreadInfo]) -> Written {
         columns.next::<Int32Type>(&threads.iter().map(|thread| thread.tid as i32).collect::<Vec<_>>())?;
         columns.next::<ByteArrayType>(&names)?;
         columns.next::<Int32Type>(&threads.iter().map(|thread| thread.parent as i32).collect::<Vec<_>>())?;
-        columns.next::<BoolType>(&traced)
+        columns.next::<BoolType>(&traced)?;
+        columns.optional(threads.iter().map(|thread| thread.kernel_tid))?;
+        columns.optional(threads.iter().map(|thread| thread.process))
+    })
+}
+
+fn processes(processes: &[ProcessInfo]) -> Written {
+    let names: Vec<ByteArray> = processes.iter().map(|process| process.name.as_str().into()).collect();
+    parquet_file::table(PROCESSES_SCHEMA, |columns| {
+        columns.next::<Int32Type>(&(0..processes.len() as i32).collect::<Vec<_>>())?;
+        columns.next::<Int32Type>(&processes.iter().map(|process| process.pid as i32).collect::<Vec<_>>())?;
+        columns.next::<ByteArrayType>(&names)?;
+        columns.optional(processes.iter().map(|process| process.parent))
     })
 }
 
@@ -117,47 +153,108 @@ fn kinds() -> Written {
     })
 }
 
-/// Reads the cores and threads.
-pub fn read(folder: &Path, meta: &Meta) -> Result<(Vec<CoreInfo>, Vec<ThreadInfo>), Error> {
-    let open = |name: &str, schema: &str, most: usize| {
-        let path = folder.join(name);
+/// Reads the tables into a header.
+pub fn read(folder: &Path, meta: &Meta, header: &mut Header) -> Result<(), Error> {
+    let tables = Tables { folder, meta };
+    header.cores = tables.cores()?;
+    (header.threads, header.processes) = match meta.version {
+        OLDEST => (tables.oldest_threads()?, Vec::new()),
+        _ => (tables.threads()?, tables.processes()?),
+    };
+    let processes = header.processes.len();
+    let unknown = |process: Option<u32>| process.is_some_and(|process| process as usize >= processes);
+    if let Some(row) = header.threads.iter().position(|thread| unknown(thread.process)) {
+        return Err(tables.wrong(THREADS, row, "thread: it names a process that does not exist"));
+    }
+    if let Some(row) = header.processes.iter().position(|process| unknown(process.parent)) {
+        return Err(tables.wrong(PROCESSES, row, "process: its parent does not exist"));
+    }
+    Ok(())
+}
+
+struct Tables<'a> {
+    folder: &'a Path,
+    meta: &'a Meta,
+}
+
+impl Tables<'_> {
+    fn open(&self, name: &str, schema: &str, most: usize) -> Result<parquet_file::Table, Error> {
+        let path = self.folder.join(name);
         let file = hearth_base::file::open(&path).map_err(Error::io("open", &path))?;
         let bytes = read_all(file, &path, MAX_TABLE_BYTES)?;
         let sum = Sum { bytes: bytes.len() as u64, checksum: Checksum::of(&bytes) };
-        match meta.tables.get(name) {
+        match self.meta.tables.get(name) {
             Some(expected) if *expected != sum => {
                 return Err(Error::corrupt(&path, "its length or checksum does not match"));
             }
-            None if meta.complete => return Err(Error::corrupt(&path, "trace.json does not list it")),
+            None if self.meta.complete => {
+                return Err(Error::corrupt(&path, "trace.json does not list it"));
+            }
             _ => {}
         }
         parquet_file::Table::open(&path, bytes, schema, most)
-    };
-    let table = open(CORES, CORES_SCHEMA, MAX_CORES)?;
-    let mut columns = [const { Vec::new() }; 5];
-    for (index, column) in columns.iter_mut().enumerate() {
-        *column = table.integers(index)?;
     }
-    let [numbers, physical, llc, numa, socket] = columns;
-    let mut cores = Vec::with_capacity(numbers.len());
-    for i in 0..numbers.len() {
-        let small = |value: i32| u16::try_from(value).ok();
-        let core = || {
-            let (physical, llc) = (small(physical[i])?, small(llc[i])?);
-            Some(CoreInfo { physical, llc, numa: small(numa[i])?, socket: small(socket[i])? })
-        };
-        match core() {
-            Some(core) if numbers[i] as usize == i => cores.push(core),
-            _ => return Err(Error::corrupt(&folder.join(CORES), format!("row {i} is not a valid core"))),
+
+    fn wrong(&self, table: &str, row: usize, what: &str) -> Error {
+        Error::corrupt(&self.folder.join(table), format!("row {row} is not a valid {what}"))
+    }
+
+    fn cores(&self) -> Result<Vec<CoreInfo>, Error> {
+        let table = self.open(CORES, CORES_SCHEMA, MAX_CORES)?;
+        let mut columns = [const { Vec::new() }; 5];
+        for (index, column) in columns.iter_mut().enumerate() {
+            *column = table.integers(index)?;
         }
+        let [numbers, physical, llc, numa, socket] = columns;
+        let mut cores = Vec::with_capacity(numbers.len());
+        for i in 0..numbers.len() {
+            let small = |value: i32| u16::try_from(value).ok();
+            let core = || {
+                let (physical, llc) = (small(physical[i])?, small(llc[i])?);
+                Some(CoreInfo { physical, llc, numa: small(numa[i])?, socket: small(socket[i])? })
+            };
+            match core() {
+                Some(core) if numbers[i] as usize == i => cores.push(core),
+                _ => return Err(self.wrong(CORES, i, "core")),
+            }
+        }
+        Ok(cores)
     }
-    let table = open(THREADS, THREADS_SCHEMA, MAX_THREADS)?;
+
+    fn threads(&self) -> Result<Vec<ThreadInfo>, Error> {
+        let table = self.open(THREADS, THREADS_SCHEMA, MAX_THREADS)?;
+        let mut threads = first_columns(&table)?;
+        let (tids, processes) = (table.optional(4)?, table.optional(5)?);
+        for (thread, (tid, process)) in threads.iter_mut().zip(tids.into_iter().zip(processes)) {
+            (thread.kernel_tid, thread.process) = (tid, process);
+        }
+        Ok(threads)
+    }
+
+    fn oldest_threads(&self) -> Result<Vec<ThreadInfo>, Error> {
+        first_columns(&self.open(THREADS, OLDEST_THREADS_SCHEMA, MAX_THREADS)?)
+    }
+
+    fn processes(&self) -> Result<Vec<ProcessInfo>, Error> {
+        let table = self.open(PROCESSES, PROCESSES_SCHEMA, MAX_THREADS)?;
+        let (numbers, pids) = (table.integers(0)?, table.integers(1)?);
+        let (names, parents) = (table.strings(2, MAX_NAMES_BYTES)?, table.optional(3)?);
+        if let Some(row) = (0..table.rows).find(|row| numbers[*row] as usize != *row) {
+            return Err(self.wrong(PROCESSES, row, "process"));
+        }
+        let rows = pids.into_iter().zip(names).zip(parents);
+        Ok(rows.map(|((pid, name), parent)| ProcessInfo { pid: pid as u32, name, parent }).collect())
+    }
+}
+
+/// The columns of threads that all versions have.
+fn first_columns(table: &parquet_file::Table) -> Result<Vec<ThreadInfo>, Error> {
     let (tids, parents) = (table.integers(0)?, table.integers(2)?);
-    let names = table.column(1, |pages| decode::strings(pages, table.rows, MAX_NAMES_BYTES))?;
+    let names = table.strings(1, MAX_NAMES_BYTES)?;
     let traced = table.column(3, |pages| decode::booleans(pages, table.rows))?;
     let thread = |(i, name)| {
         let (tid, parent) = (tids[i] as u32, parents[i] as u32);
-        ThreadInfo { tid, name, parent, traced: traced[i] }
+        ThreadInfo { tid, name, parent, traced: traced[i], ..ThreadInfo::default() }
     };
-    Ok((cores, names.into_iter().enumerate().map(thread).collect()))
+    Ok(names.into_iter().enumerate().map(thread).collect())
 }

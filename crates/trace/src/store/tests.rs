@@ -67,7 +67,7 @@ fn same_events_same_bytes() {
     for name in ["a", "b"] {
         trace.write(dir.path().join(name)).unwrap();
     }
-    let tables = ["cores.parquet", "threads.parquet", "kinds.parquet"];
+    let tables = ["cores.parquet", "threads.parquet", "processes.parquet", "kinds.parquet"];
     for file in ["trace.json", "events/000000.parquet", "tiles/index"].into_iter().chain(tables) {
         let read = |name: &str| fs::read(dir.path().join(name).join(file)).unwrap();
         assert!(read("a") == read("b"), "{file}");
@@ -95,7 +95,17 @@ fn damaged(damage: impl Fn(&Path, &[u8], &mut dyn FnMut(&[u8], bool))) {
     let path = dir.path().join("t");
     let mut trace = small();
     trace.header.cores = vec![Default::default(); 2];
-    trace.header.threads = vec![crate::ThreadInfo { tid: 7, name: "cc1".into(), parent: 0, traced: true }];
+    let thread = |tid, kernel_tid, process| crate::ThreadInfo {
+        tid,
+        name: "cc1".into(),
+        kernel_tid,
+        process,
+        ..Default::default()
+    };
+    trace.header.threads =
+        vec![thread(7, Some(300), Some(1)), thread(8, None, None), thread(9, Some(0), None)];
+    let process = |pid, parent| crate::ProcessInfo { pid, name: "sh".into(), parent };
+    trace.header.processes = vec![process(1, None), process(300, Some(0))];
     trace.write(&path).unwrap();
     for file in files(&path) {
         if file.ends_with(tables::KINDS) {

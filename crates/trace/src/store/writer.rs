@@ -203,7 +203,9 @@ impl Desk {
         Ok(desk)
     }
 
-    fn thread(&mut self, thread: ThreadInfo) {
+    fn thread(&mut self, mut thread: ThreadInfo) {
+        // The final header has the processes.
+        thread.process = thread.process.filter(|process| (*process as usize) < self.header.processes.len());
         self.header.threads.push(thread);
         self.tables_are_old = true;
     }

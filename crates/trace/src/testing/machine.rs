@@ -67,7 +67,7 @@ pub fn play(header: Header, steps: &[Step]) -> Trace {
         }
     }
     let name = |tid| ["", "make", "cc1", "cc1"][tid as usize % 4].into();
-    let thread = |tid| ThreadInfo { tid, name: name(tid), parent: IDLE, traced: tid % 3 != 0 };
+    let thread = |tid| ThreadInfo { tid, name: name(tid), traced: tid % 3 != 0, ..ThreadInfo::default() };
     trace.header.threads = (1..=machine.threads).map(thread).collect();
     trace.header.duration = time + 1;
     trace

@@ -93,15 +93,18 @@ pub fn any_trace() -> impl Strategy<Value = Trace> {
         numa,
         socket,
     });
-    let thread = (any::<(Tid, Tid, bool)>(), ".{0,8}").prop_map(|((tid, parent, traced), name)| ThreadInfo {
-        tid,
+    let numbers = any::<(Tid, Tid, bool, Option<u32>, Option<u32>)>();
+    let thread = (numbers, ".{0,8}").prop_map(|((tid, parent, traced, kernel_tid, process), name)| {
+        ThreadInfo { tid, name, parent, traced, kernel_tid, process }
+    });
+    let process = (any::<(u32, Option<u32>)>(), ".{0,8}").prop_map(|((pid, parent), name)| ProcessInfo {
+        pid,
         name,
         parent,
-        traced,
     });
     let names = || vec(".{0,8}", 0..4);
     let header = (
-        (source, ".{0,8}", vec(core, 0..5), any::<Time>(), vec(thread, 0..5)),
+        (source, ".{0,8}", vec(core, 0..5), any::<Time>(), vec(thread, 0..5), vec(process, 0..5)),
         (names(), names(), names(), names()),
         (
             any::<u32>(),
@@ -117,6 +120,7 @@ pub fn any_trace() -> impl Strategy<Value = Trace> {
             cores: about.2,
             duration: about.3,
             threads: about.4,
+            processes: about.5,
             names: names.0,
             reasons: names.1,
             sets: names.2,
@@ -127,5 +131,14 @@ pub fn any_trace() -> impl Strategy<Value = Trace> {
             energy_uj: numbers.3,
             energy_by_time: numbers.4,
         });
+    let header = header.prop_map(|mut header| {
+        let count = header.processes.len() as u32;
+        let existing = |process: &mut Option<u32>| {
+            *process = process.and_then(|process| process.checked_rem(count));
+        };
+        header.threads.iter_mut().for_each(|thread| existing(&mut thread.process));
+        header.processes.iter_mut().for_each(|process| existing(&mut process.parent));
+        header
+    });
     (header, vec(any_event(), 0..200)).prop_map(|(header, events)| Trace { header, events })
 }

@@ -36,14 +36,26 @@ fn event(i: u64) -> Event {
 }
 
 fn header() -> Header {
-    let thread =
-        |tid| ThreadInfo { tid, name: format!("thread {tid} ☃"), parent: tid / 2, traced: tid % 3 > 0 };
+    let thread = |tid| ThreadInfo {
+        tid,
+        name: format!("thread {tid} ☃"),
+        parent: tid / 2,
+        traced: tid % 3 > 0,
+        kernel_tid: (tid % 5 > 0).then_some(tid + 1000),
+        process: (tid % 7 > 0).then_some(tid % 4),
+    };
+    let process = |number: u32| ProcessInfo {
+        pid: number + 1000,
+        name: format!("process {number}"),
+        parent: number.checked_sub(1),
+    };
     Header {
         machine: "made up".into(),
         cores: (0..160)
             .map(|n| CoreInfo { physical: n % 80, llc: n / 20, numa: n / 20, socket: n / 40 })
             .collect(),
         threads: (1..100).map(thread).collect(),
+        processes: (0..4).map(process).collect(),
         names: vec!["sh".into(), "cc1".into()],
         reasons: vec!["first".into(), "second".into()],
         sets: vec!["primary".into(), "reserve".into()],
@@ -64,6 +76,13 @@ impl Sums {
         for thread in &reader.header().threads {
             sums.add("threads.traced", thread.traced);
             sums.add("threads.name", thread.name.chars().count() as u32);
+            for (name, value) in [("threads.tid", thread.kernel_tid), ("threads.process", thread.process)] {
+                value.inspect(|value| sums.add(name, *value));
+            }
+        }
+        for process in &reader.header().processes {
+            sums.add("processes.pid", process.pid);
+            process.parent.inspect(|parent| sums.add("processes.parent", *parent));
         }
         reader.for_each(|event| sums.event(&event.unwrap()));
         sums

@@ -14,7 +14,13 @@ const TOKEN: &str = "0123456789abcdef";
 fn trace() -> Trace {
     let at = |time, core, kind| Event { time, core, kind };
     let run = |time, core, next| at(time, core, Kind::Switch { prev: IDLE, stop: Stop::Preempted, next });
-    let thread = |tid, name: &str| ThreadInfo { tid, name: name.into(), parent: tid - 1, traced: true };
+    let thread = |tid, name: &str| ThreadInfo {
+        tid,
+        name: name.into(),
+        parent: tid - 1,
+        traced: true,
+        ..ThreadInfo::default()
+    };
     let header = Header {
         cores: vec![CoreInfo::default(); 3],
         duration: 3_000_000,

@@ -12,7 +12,8 @@ struct Tape {
 impl Tape {
     /// Two cores; threads 1 and up are traced, 100 and up are not.
     fn new(traced: Tid) -> Tape {
-        let thread = |tid, traced| ThreadInfo { tid, name: format!("t{tid}"), parent: 0, traced };
+        let thread =
+            |tid, traced| ThreadInfo { tid, name: format!("t{tid}"), traced, ..ThreadInfo::default() };
         let threads = (1..=traced).map(|tid| thread(tid, true)).chain([thread(100, false)]).collect();
         let header = Header {
             cores: vec![CoreInfo::default(); 2],

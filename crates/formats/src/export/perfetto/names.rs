@@ -1,8 +1,10 @@
 //! Names of threads, which `exec` changes.
 
+use crate::numbers::Numbers;
 use hearth_trace::{Header, Tid};
 use std::collections::{HashMap, HashSet};
 
+/// By the numbers of threads in the export.
 pub struct Names<'a> {
     threads: HashMap<Tid, &'a str>,
     programs: &'a [String],
@@ -11,12 +13,9 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub fn new(header: &'a Header) -> Self {
-        Names {
-            threads: header.threads.iter().map(|thread| (thread.tid, thread.name.as_str())).collect(),
-            programs: &header.names,
-            written: HashSet::new(),
-        }
+    pub fn new(header: &'a Header, numbers: &Numbers) -> Self {
+        let threads = header.threads.iter().map(|thread| (numbers.of(thread.tid), thread.name.as_str()));
+        Names { threads: threads.collect(), programs: &header.names, written: HashSet::new() }
     }
 
     /// The current name, if it is not written yet.

@@ -3,6 +3,7 @@
 use hearth_trace::ftrace::Order;
 
 /// `PERF_SAMPLE_*`.
+const TID: u64 = 1 << 1;
 const TIME: u64 = 1 << 2;
 const READ: u64 = 1 << 4;
 const CALLCHAIN: u64 = 1 << 5;
@@ -10,7 +11,7 @@ const CPU: u64 = 1 << 7;
 const RAW: u64 = 1 << 10;
 pub const IDENTIFIER: u64 = 1 << 16;
 /// The fields before `READ`, in order. Each has 8 bytes: identifier, ip, tid, time, addr, id, stream, cpu, period.
-const FIXED: [u64; 9] = [IDENTIFIER, 1, 1 << 1, TIME, 1 << 3, 1 << 6, 1 << 9, CPU, 1 << 8];
+const FIXED: [u64; 9] = [IDENTIFIER, 1, TID, TIME, 1 << 3, 1 << 6, 1 << 9, CPU, 1 << 8];
 /// `PERF_FORMAT_*`.
 const TIMES: u64 = 1 | 2;
 const GROUP: u64 = 8;
@@ -28,6 +29,8 @@ pub struct Layout {
 pub struct Sample<'a> {
     pub time: Option<u64>,
     pub cpu: Option<u32>,
+    /// Process and thread that were running; -1: unknown.
+    pub running: Option<(i32, i32)>,
     /// Content of the event.
     pub raw: Option<&'a [u8]>,
 }
@@ -40,6 +43,10 @@ impl Layout {
             let bytes = take(&mut body, 8)?;
             match field {
                 TIME => sample.time = Some(order.number(bytes)),
+                TID => {
+                    let [process, thread] = [0, 4].map(|at| order.number(&bytes[at..at + 4]) as i32);
+                    sample.running = Some((process, thread));
+                }
                 CPU => sample.cpu = Some(order.number(&bytes[..4]) as u32),
                 _ => {}
             }

@@ -5,7 +5,7 @@ use crate::import::collect::{Collector, Origin, Refused};
 use crate::perfetto::ftrace;
 use crate::wire::{Fields, Value, packed};
 use hearth_trace::Stop;
-use hearth_trace::ftrace::{EventKind, KernelEvent, is_interrupt};
+use hearth_trace::ftrace::{EventKind, KernelEvent, is_in_process, is_interrupt};
 
 /// Fields common to all events.
 #[derive(Clone, Copy)]
@@ -90,6 +90,9 @@ pub fn event(
         }
         ftrace::EXIT => EventKind::Exit { pid: content.int(2) },
         ftrace::WAIT => EventKind::Wait,
+        ftrace::NEWTASK => {
+            EventKind::NewTask { pid: content.int(1), in_process: is_in_process(content.number(3)) }
+        }
         ftrace::RENAME => EventKind::Name { pid: content.int(1), comm: content.bytes(3) },
         ftrace::MIGRATE => EventKind::Migrate {
             pid: content.int(2),
@@ -166,7 +169,7 @@ pub fn compact(cpu: u32, message: &[u8], collector: &mut Collector) -> Result<Re
     Ok(Ok(()))
 }
 
-/// Reads names of threads. The name of a process is the first word of its command line, without the folder.
+/// Reads processes and threads. The name of a process is the first word of its command line, without the folder.
 pub fn process_tree(message: &[u8], collector: &mut Collector) -> Result<(), Error> {
     for field in Fields::of(message) {
         let Ok((field, value)) = field else { return Ok(()) };
@@ -175,9 +178,16 @@ pub fn process_tree(message: &[u8], collector: &mut Collector) -> Result<(), Err
             1 => {
                 let command = content.bytes(3);
                 let name = command.rsplit(|byte| *byte == b'/').next().unwrap_or(command);
-                collector.name_if_new(content.int(1), name)?;
+                let process = content.int(1);
+                collector.name_if_new(process, name)?;
+                collector.member(process, process);
+                collector.parent(process, content.int(2));
             }
-            2 => collector.name(content.int(1), content.bytes(2))?,
+            2 => {
+                let thread = content.int(1);
+                collector.name(thread, content.bytes(2))?;
+                collector.member(thread, content.int(3));
+            }
             _ => {}
         }
     }

@@ -5,6 +5,7 @@ use super::kernel::{At, Content};
 use crate::Error;
 use crate::import::collect::Refused;
 use crate::import::sort::{Sorted, Sorter};
+use crate::numbers::{Numbers, renumbered};
 use crate::perfetto::{DERIVED, Group, INTERRUPT, Track, event, ftrace, state, unmoved};
 use hearth_trace::{CoreId, Event, Header, Kind, Stop, Waker};
 use std::collections::HashMap;
@@ -13,13 +14,15 @@ use std::path::Path;
 pub struct Ours {
     pub header: Header,
     names: HashMap<String, u32>,
+    /// Made at the first event, before which the header's threads are read.
+    numbers: Option<Numbers>,
     sorter: Sorter,
 }
 
 impl Ours {
     pub fn new(header: Header, folder: &Path) -> Self {
         let names = header.names.iter().enumerate().rev().map(|(number, name)| (name.clone(), number as u32));
-        Ours { names: names.collect(), header, sorter: Sorter::new(folder) }
+        Ours { names: names.collect(), numbers: None, header, sorter: Sorter::new(folder) }
     }
 
     /// Reads an ftrace event.
@@ -97,13 +100,28 @@ impl Ours {
 
     fn push(&mut self, time: u64, cpu: u32, kind: Kind) -> Result<Result<(), Refused>, Error> {
         match core(cpu.into()) {
-            Ok(core) => self.sorter.push(time, pack(core, kind)).map(Ok),
+            Ok(core) => {
+                let numbers = self.numbers.get_or_insert_with(|| Numbers::new(&self.header));
+                let kind = renumbered(kind, |number| numbers.thread(number));
+                self.sorter.push(time, pack(core, kind)).map(Ok)
+            }
             Err(refused) => Ok(Err(refused)),
         }
     }
 
     /// Returns the header and the sorted events.
+    ///
+    /// # Errors
+    /// The header names a process that it does not describe.
     pub fn finish(self) -> Result<(Header, Events), Error> {
+        let processes = self.header.processes.len();
+        let of_threads = self.header.threads.iter().map(|thread| thread.process);
+        let parents = self.header.processes.iter().map(|process| process.parent);
+        if let Some(process) = of_threads.chain(parents).flatten().find(|it| *it as usize >= processes) {
+            return Err(Error::Format(format!(
+                "Hearth's header in it names process {process} of {processes}: it is damaged"
+            )));
+        }
         Ok((self.header, Events(self.sorter.sorted()?)))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::head::Head;
 use hearth_trace::Stop;
-use hearth_trace::ftrace::{EventKind, KernelEvent, stop_of_letters};
+use hearth_trace::ftrace::{EventKind, KernelEvent, is_in_process, stop_of_letters};
 
 type Parsed<T> = Result<T, String>;
 
@@ -53,6 +53,14 @@ pub fn event<'a>(head: &Head<'a>) -> Parsed<Option<(KernelEvent<'a>, Option<u64>
         }
         "task_rename" => {
             EventKind::Name { pid: number(rest, "pid")?, comm: between(rest, "newcomm=", " oom_score_adj=")? }
+        }
+        "task_newtask" => {
+            let flags = between(rest, "clone_flags=", " oom_score_adj=")?;
+            let flags = std::str::from_utf8(flags).ok().and_then(flags_of);
+            EventKind::NewTask {
+                pid: number(rest, "pid")?,
+                in_process: is_in_process(flags.ok_or("its `clone_flags` are not a number")?),
+            }
         }
         _ => return Ok(None),
     };
@@ -118,6 +126,12 @@ fn switch(rest: &str) -> Parsed<(EventKind<'_>, Option<u64>)> {
     let (next, _) = next.rsplit_once(" [").ok_or("it has no priority in brackets")?;
     let ((prev_comm, prev), (next_comm, next)) = (named(prev)?, named(next)?);
     Ok((EventKind::Switch { prev, prev_comm, stop: stop(state)?, next, next_comm }, None))
+}
+
+/// `clone_flags=3d0f00`: hexadecimal, without `0x` in the kernel's text.
+fn flags_of(text: &str) -> Option<u64> {
+    let text = text.trim();
+    u64::from_str_radix(text.strip_prefix("0x").unwrap_or(text), 16).ok()
 }
 
 /// A state as a number: `130` or `0x82`.

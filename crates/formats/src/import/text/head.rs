@@ -6,6 +6,8 @@ pub struct Head<'a> {
     pub comm: &'a str,
     /// `None`: unknown (`perf script` of a thread that has exited).
     pub pid: Option<i32>,
+    /// The thread's process; `None`: the line does not say.
+    pub process: Option<i32>,
     pub cpu: u32,
     pub time: u64,
     /// Number of decimals of the time.
@@ -26,9 +28,19 @@ impl<'a> Head<'a> {
     }
 
     fn of(task: &'a str, cpu: u32, rest: &'a str) -> Option<Result<Self, String>> {
-        let (comm, pid) = task_of(task)?;
-        let mut head =
-            Head { comm, pid, cpu, time: 0, digits: 0, flags: false, interrupt: false, event: "", rest: "" };
+        let (comm, pid, process) = task_of(task)?;
+        let mut head = Head {
+            comm,
+            pid,
+            process,
+            cpu,
+            time: 0,
+            digits: 0,
+            flags: false,
+            interrupt: false,
+            event: "",
+            rest: "",
+        };
         let mut rest = rest.trim_start();
         loop {
             let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -81,21 +93,27 @@ fn cores(line: &str) -> impl Iterator<Item = (&str, u32, &str)> {
 }
 
 /// `comm-pid`, `comm-pid (tgid)`, `comm pid` or `comm pid/tid`, perhaps after the name of a buffer.
-fn task_of(task: &str) -> Option<(&str, Option<i32>)> {
+fn task_of(task: &str) -> Option<(&str, Option<i32>, Option<i32>)> {
     let mut task = task.trim();
-    if task.ends_with(')') {
-        task = task[..task.rfind('(')?].trim_end();
+    let mut process = "";
+    if let Some(inside) = task.strip_suffix(')') {
+        let open = task.rfind('(')?;
+        process = inside[open + 1..].trim(); // `-----`: the kernel does not know it
+        task = task[..open].trim_end();
     }
     let (comm, number) = match task.rsplit_once(char::is_whitespace) {
         Some((comm, number)) if number.split('/').all(|part| part.parse::<i64>().is_ok()) => {
-            (comm.trim(), number.rsplit('/').next()?)
+            let (of, number) = number.rsplit_once('/').unwrap_or((process, number));
+            process = of;
+            (comm.trim(), number)
         }
         _ => task.rsplit_once('-')?,
     };
     // trace-cmd prints the name of an instance first.
     let comm = comm.rsplit_once(": ").map_or(comm, |(_, comm)| comm.trim_start());
     let pid = number.parse().ok().filter(|pid| *pid >= 0);
-    (pid.is_some() || number.starts_with('-')).then_some((comm, pid))
+    let process = process.parse().ok().filter(|process| *process > 0);
+    (pid.is_some() || number.starts_with('-')).then_some((comm, pid, process))
 }
 
 /// `SECONDS.FRACTION`, with six or nine digits.
@@ -143,6 +161,9 @@ mod tests {
         assert_eq!((perf.pid, perf.time), (None, 1_500_000_000));
         let tgid = parse("  sh-7 (    7) [002] d.h1. 1.000001: sched_waking: comm=a [1] pid=2");
         assert_eq!((tgid.comm, tgid.pid, tgid.interrupt), ("sh", Some(7), true));
+        let processes = ["sh-7 (    6)", "sh-7 (-----)", "sh-7", "sh 6/7", "sh -1/-1"]
+            .map(|task| parse(&format!("{task} [002] 1.5: sched_waking: comm=a")).process);
+        assert_eq!(processes, [Some(6), None, None, Some(6), None]);
     }
 
     #[test]

@@ -8,6 +8,8 @@ enum Value<'a> {
     Int(i64),
     /// As wide as a `long`.
     Long(i64),
+    /// 64 bits.
+    Wide(i64),
     /// A text behind the fields.
     Located(&'a str),
 }
@@ -40,6 +42,7 @@ fn name(what: &What) -> (&'static str, &'static str, u16) {
         What::Frequency { .. } => ("power", "cpu_frequency", 309),
         What::Idle { .. } => ("power", "cpu_idle", 310),
         What::Rename { .. } => ("task", "task_rename", 311),
+        What::NewTask { .. } => ("task", "task_newtask", 312),
     }
 }
 
@@ -66,6 +69,21 @@ fn fields(entry: &Entry, kernel: Kernel) -> Vec<Field<'_>> {
             fields.push(int("int target_cpu", *target));
             fields
         }
+        What::NewTask { child, in_process } => vec![
+            int("pid_t pid", child.pid),
+            text("char comm[16]", &child.comm),
+            match kernel.since((6, 18)) {
+                true => Field {
+                    declaration: "u64 clone_flags",
+                    value: Value::Wide(super::clone_flags(*in_process)),
+                },
+                false => Field {
+                    declaration: "unsigned long clone_flags",
+                    value: Value::Long(super::clone_flags(*in_process)),
+                },
+            },
+            Field { declaration: "short oom_score_adj", value: Value::Int(0) },
+        ],
         What::Fork { child } => {
             let comms = match kernel.since((6, 17)) {
                 true => ("__data_loc char[] parent_comm", "__data_loc char[] child_comm"),
@@ -114,13 +132,14 @@ impl Field<'_> {
         match self.value {
             Value::Text(_) => 16,
             Value::Long(_) => machine.long,
+            Value::Wide(_) => 8,
             Value::Int(_) if self.declaration.starts_with("short ") => 2,
             Value::Int(_) | Value::Located(_) => 4,
         }
     }
 
     fn signed(&self) -> u8 {
-        u8::from(!self.declaration.starts_with("u32 ") && !matches!(self.value, Value::Located(_)))
+        u8::from(!self.declaration.starts_with('u') && !matches!(self.value, Value::Located(_)))
     }
 }
 
@@ -141,7 +160,9 @@ pub fn payload(entry: &Entry, kernel: Kernel, machine: Machine) -> Vec<u8> {
                 comm[..text.len().min(15)].copy_from_slice(&text.as_bytes()[..text.len().min(15)]);
                 bytes.bytes(&comm);
             }
-            Value::Int(value) | Value::Long(value) => bytes.number(value as u64, field.size(machine)),
+            Value::Int(value) | Value::Long(value) | Value::Wide(value) => {
+                bytes.number(value as u64, field.size(machine))
+            }
             Value::Located(text) => {
                 bytes.u32(((text.len() + 1) << 16 | (end + located.len())) as u32);
                 located.extend(text.as_bytes());
@@ -157,7 +178,7 @@ pub fn payload(entry: &Entry, kernel: Kernel, machine: Machine) -> Vec<u8> {
 
 /// Subsystem and `format` file of each kind of event, whether it is in the recording or not.
 pub fn formats(kernel: Kernel, machine: Machine) -> Vec<(&'static str, &'static str, String)> {
-    let task = super::Task { pid: 1, comm: String::new() };
+    let task = super::Task { pid: 1, process: 1, comm: String::new() };
     let other = || task.clone();
     let kinds = [
         What::Switch { state: super::State::Runnable, next: other() },
@@ -172,6 +193,7 @@ pub fn formats(kernel: Kernel, machine: Machine) -> Vec<(&'static str, &'static 
         What::Frequency { of: 0, khz: 0 },
         What::Idle { of: 0, state: 0 },
         What::Rename { new: String::new() },
+        What::NewTask { child: other(), in_process: false },
     ];
     let format = |what| {
         let entry = Entry { time: 0, cpu: 0, task: task.clone(), interrupt: false, what };
@@ -226,6 +248,13 @@ fn print(what: &What, kernel: Kernel) -> String {
             .into(),
         What::Frequency { .. } | What::Idle { .. } => {
             "\"state=%lu cpu_id=%lu\", (unsigned long)REC->state, (unsigned long)REC->cpu_id".into()
+        }
+        What::NewTask { .. } => {
+            let flags = if kernel.since((6, 18)) { "%llx" } else { "%lx" };
+            format!(
+                "\"pid=%d comm=%s clone_flags={flags} oom_score_adj=%hd\", REC->pid, REC->comm, \
+                 REC->clone_flags, REC->oom_score_adj"
+            )
         }
         What::Rename { .. } => "\"pid=%d oldcomm=%s newcomm=%s oom_score_adj=%hd\", REC->pid, REC->oldcomm, \
              REC->newcomm, REC->oom_score_adj"

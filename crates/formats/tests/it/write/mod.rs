@@ -44,6 +44,7 @@ pub const MACHINES: [Machine; 4] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     pub pid: i32,
+    pub process: i32,
     pub comm: String,
 }
 
@@ -75,6 +76,11 @@ pub enum What {
     WakeupNew {
         woken: Task,
         target: u32,
+    },
+    /// Comes before its fork. The thread belongs to the process of the one that creates it, or is one of its own.
+    NewTask {
+        child: Task,
+        in_process: bool,
     },
     Fork {
         child: Task,
@@ -213,6 +219,11 @@ impl Bytes {
         bytes.u64(value);
         self.out[at..at + 8].copy_from_slice(&bytes.out);
     }
+}
+
+/// `clone_flags` of a new thread: those of glibc for a thread, and for `fork`.
+pub fn clone_flags(in_process: bool) -> i64 {
+    if in_process { 0x3d_0f00 } else { 0x120_0011 }
 }
 
 /// Number of cores of a recording.

@@ -126,7 +126,7 @@ fn records(entries: &[Entry], kernel: Kernel, machine: Machine, groups: bool) ->
         let mut body = Bytes::new(machine.order);
         body.u64(id(number));
         body.u64(0xffff_ffff_8110_0000);
-        body.u32(entry.task.pid as u32);
+        body.u32(entry.task.process as u32);
         body.u32(entry.task.pid as u32);
         body.u64(entry.time);
         body.u32(entry.cpu);

@@ -1,6 +1,6 @@
 //! Perfetto's protobuf.
 
-use super::{Entry, Kernel, What, cores};
+use super::{Entry, Kernel, Task, What, cores};
 use prost::encoding::{WireType, encode_key, encode_varint};
 
 #[derive(Default)]
@@ -41,6 +41,16 @@ pub fn write(entries: &[Entry], kernel: Kernel, named: bool) -> Vec<u8> {
             file = file.message(1, Message::default().message(1, bundle));
         }
     }
+    let tree = entries.iter().fold(Message::default(), |tree, entry| {
+        let Task { pid, process, .. } = &entry.task;
+        let of = |number: i32| Message::default().number(1, number.into());
+        match pid {
+            0 => tree,
+            pid if pid == process => tree.message(1, of(*pid)),
+            pid => tree.message(2, of(*pid).number(3, (*process).into())),
+        }
+    });
+    file = file.message(1, Message::default().message(2, tree));
     let release = Message::default().text(3, if named { kernel.release } else { "" });
     let info = Message::default().message(1, release).number(8, cores(entries).into());
     file.message(1, Message::default().message(45, info)).0
@@ -62,6 +72,10 @@ fn event(entry: &Entry, kernel: Kernel) -> Message {
         What::Waking { woken: task, target } => (20, woken(task, *target)),
         What::Wakeup { woken: task, target } => (17, woken(task, *target)),
         What::WakeupNew { woken: task, target } => (114, woken(task, *target)),
+        What::NewTask { child, in_process } => {
+            let child = new().number(1, child.pid.into()).text(2, &child.comm);
+            (235, child.number(3, super::clone_flags(*in_process)).number(4, 0))
+        }
         What::Fork { child } => {
             let parent = new().text(1, &task.comm).number(2, task.pid.into());
             (239, parent.text(3, &child.comm).number(4, child.pid.into()))

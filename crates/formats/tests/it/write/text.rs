@@ -6,6 +6,8 @@ use super::{Entry, Kernel, Machine, State, Task, What, cores};
 pub enum Form {
     /// `/sys/kernel/tracing/trace`, with microseconds and flags.
     Kernel,
+    /// The same, with the option `record-tgid`.
+    Tgid,
     /// `trace-cmd report -t`.
     Report,
     /// `trace-cmd report -t -R`.
@@ -16,7 +18,7 @@ pub enum Form {
 
 pub fn write(entries: &[Entry], kernel: Kernel, machine: Machine, form: Form) -> String {
     let mut text = match form {
-        Form::Kernel => {
+        Form::Kernel | Form::Tgid => {
             format!("# tracer: nop\n#\n# entries-in-buffer/entries-written: 1/1   #P:{}\n#\n", cores(entries))
         }
         Form::Report | Form::Raw => format!("cpus={}\n", cores(entries)),
@@ -29,7 +31,7 @@ pub fn write(entries: &[Entry], kernel: Kernel, machine: Machine, form: Form) ->
 }
 
 fn line(entry: &Entry, kernel: Kernel, machine: Machine, form: Form) -> String {
-    let Task { pid, comm } = &entry.task;
+    let Task { pid, process, comm } = &entry.task;
     let (seconds, ns) = (entry.time / 1_000_000_000, entry.time % 1_000_000_000);
     let comm = if *pid == 0 { "<idle>" } else { comm };
     let (name, content) = content(entry, kernel, machine, form);
@@ -38,6 +40,14 @@ fn line(entry: &Entry, kernel: Kernel, machine: Machine, form: Form) -> String {
         Form::Kernel => {
             let flags = if entry.interrupt { "d.h2." } else { "d..2." };
             format!("{comm:>16}-{pid:<7} [{cpu:03}] {flags} {seconds:5}.{:06}: {name}: {content}", ns / 1000)
+        }
+        Form::Tgid => {
+            let flags = if entry.interrupt { "d.h2." } else { "d..2." };
+            let process = if *pid == 0 { "-------".into() } else { format!("{process:7}") };
+            format!(
+                "{comm:>16}-{pid:<7} ({process}) [{cpu:03}] {flags} {seconds:5}.{:06}: {name}: {content}",
+                ns / 1000
+            )
         }
         Form::Report | Form::Raw => {
             format!(
@@ -48,7 +58,7 @@ fn line(entry: &Entry, kernel: Kernel, machine: Machine, form: Form) -> String {
         Form::Script => {
             let system = match name {
                 "cpu_frequency" | "cpu_idle" => "power",
-                "task_rename" => "task",
+                "task_rename" | "task_newtask" => "task",
                 _ => "sched",
             };
             format!("{comm:>16} {pid:5} [{cpu:03}] {seconds:5}.{ns:09}: {system}:{name}: {content}")
@@ -68,6 +78,15 @@ fn content(entry: &Entry, kernel: Kernel, machine: Machine, form: Form) -> (&'st
             let parent = format!("{}={} {}={}", parent[0], task.comm, parent[1], task.pid);
             ("sched_process_fork", format!("{parent} child_comm={} child_pid={}", child.comm, child.pid))
         }
+        What::NewTask { child, in_process } => (
+            "task_newtask",
+            format!(
+                "pid={} comm={} clone_flags={:x} oom_score_adj=0",
+                child.pid,
+                child.comm,
+                super::clone_flags(*in_process)
+            ),
+        ),
         What::Exec { filename } => {
             ("sched_process_exec", format!("filename={filename} pid={0} old_pid={0}", task.pid))
         }

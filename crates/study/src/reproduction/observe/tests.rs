@@ -70,7 +70,8 @@ fn the_busiest_socket() {
 fn a_part_ends_once() {
     let exit = |time, thread| Event { time, core: 0, kind: Kind::Exit { thread } };
     let mut header = header();
-    header.threads = vec![hearth_trace::ThreadInfo { tid: 7, name: "main".into(), parent: 0, traced: true }];
+    header.threads =
+        vec![hearth_trace::ThreadInfo { tid: 7, name: "main".into(), traced: true, ..Default::default() }];
     header.names = vec!["cc1".into(), "make".into()];
     let part = |until: Until, events: &[Event]| {
         let mut observer = Observer::new(&[Watch::Part(until)], &header);

@@ -383,3 +383,71 @@ fn switches_missing_after_the_end_are_not_counted() {
     let trace = kernel.trace();
     assert_eq!((trace.header.lost, trace.header.duration), (vec![0, 0], 30));
 }
+
+/// Pids, names and parents of the processes, and the process of each thread by its pid.
+fn processes(trace: &Trace) -> (Vec<(u32, &str, Option<u32>)>, Vec<(u32, Option<u32>)>) {
+    let header = &trace.header;
+    let processes = header.processes.iter().map(|process| (process.pid, &*process.name, process.parent));
+    let threads = header.threads.iter().map(|thread| (thread.kernel_tid.unwrap_or(0), thread.process));
+    (processes.collect(), threads.collect())
+}
+
+/// The command forks a process and creates a thread; pid 5 existed before, pid 7 is of an unknown process.
+#[test]
+fn threads_have_processes_where_the_source_says_so() {
+    let mut kernel = Kernel::started();
+    for (time, child, in_process) in [(1020, 101, false), (1030, 102, true)] {
+        kernel.at(time, 2, ROOT, EventKind::NewTask { pid: child, in_process });
+        kernel.at(time, 2, ROOT, EventKind::Fork { parent: ROOT, child, child_comm: b"child" });
+        kernel.at(time + 1, 2, ROOT, EventKind::WakeupNew { pid: child, comm: b"child", target: 2 });
+    }
+    // A thread whose process an event names, before that process has a thread in the trace.
+    kernel.at(1040, 0, 7, switch(7, Stop::Blocked, 9));
+    kernel.at(1041, 0, 9, EventKind::Member { pid: 9, process: 8 });
+    let mut assembler = assembler(Scope::Tree { root_pid: ROOT });
+    assembler.name(8, b"server");
+    assembler.parent(8, 6);
+    assembler.parent(6, 1);
+    assembler.member(5, 5);
+    assembler.member(ROOT, ROOT);
+    assembler.parent(ROOT, 6);
+    assembler.name(ROOT, b"sh");
+    kernel.0.iter().for_each(|event| assembler.event(event));
+    let trace = trace(assembler);
+    let (found, threads) = processes(&trace);
+    let expected = [
+        (100, "sh", Some(1)),
+        (6, "", Some(2)),
+        (1, "", None),
+        (5, "", None),
+        (101, "child", Some(0)),
+        (8, "server", Some(1)),
+    ];
+    assert_eq!(found, expected);
+    let expected = [(100, Some(0)), (7, None), (5, Some(3)), (101, Some(4)), (102, Some(0)), (9, Some(5))];
+    assert_eq!(threads, expected);
+}
+
+/// A pid that the kernel gives to a second process, and a thread that takes the place of its process by `exec`.
+#[test]
+fn a_reused_pid_is_another_process() {
+    let mut kernel = Kernel::started();
+    for (time, child, process, name) in
+        [(1020, 101, 101, &b"one"[..]), (1030, 102, 101, b"thread"), (1060, 101, 101, b"two")]
+    {
+        kernel.at(time, 2, ROOT, EventKind::Fork { parent: ROOT, child, child_comm: name });
+        kernel.at(time, 2, ROOT, EventKind::Member { pid: child, process });
+        kernel.at(time + 1, 2, ROOT, EventKind::WakeupNew { pid: child, comm: name, target: 0 });
+        if child == 102 {
+            kernel.at(1040, 0, 7, switch(7, Stop::Blocked, 102));
+            kernel.at(1041, 0, 102, EventKind::Exec { pid: 101, old_pid: 102, filename: b"/bin/exec" });
+            kernel.at(1042, 0, 101, EventKind::Exit { pid: 101 });
+            kernel.at(1043, 0, 101, switch(101, Stop::Exited, 0));
+        }
+    }
+    let trace = kernel.trace_of(Scope::All);
+    let (found, threads) = processes(&trace);
+    assert_eq!(found, [(101, "exec", None), (101, "two", None)]);
+    let of_101: Vec<_> = threads.iter().filter(|(pid, _)| *pid == 101).map(|(_, process)| *process).collect();
+    assert_eq!(of_101, [Some(0), Some(0), Some(1)]);
+}

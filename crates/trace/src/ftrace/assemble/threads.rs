@@ -1,4 +1,4 @@
-//! The table of threads: pids, names and the process tree.
+//! The table of threads: pids, names and who forked whom.
 
 use super::{Assembler, Scope};
 use crate::ftrace::names::Names;
@@ -30,6 +30,8 @@ pub(super) struct Thread {
     pub(super) life: Life,
     /// The core that it last left, and the lower 32 bits of the number of that switch.
     pub(super) left: Option<(CoreId, u32)>,
+    /// Index of its process; `None`: unknown.
+    pub(super) process: Option<u32>,
 }
 
 impl<S: Sink> Assembler<S> {
@@ -44,12 +46,46 @@ impl<S: Sink> Assembler<S> {
         }
     }
 
+    /// Takes note that the thread with this `pid` belongs to a process: the one that lives, or the next one.
+    pub fn member(&mut self, pid: i32, process: i32) {
+        if pid <= 0 || process <= 0 {
+            return;
+        }
+        match self.pids.get(&pid) {
+            Some(&tid) => {
+                let thread = &mut self.threads[tid as usize - 1];
+                thread.process = thread.process.or_else(|| Some(self.processes.living(process)));
+            }
+            None => self.processes.expect(pid, process),
+        }
+    }
+
+    /// Takes note that a process which exists when the recording begins has this parent.
+    pub fn parent(&mut self, process: i32, parent: i32) {
+        if process > 0 && parent > 0 {
+            self.processes.parent(process, parent);
+        }
+    }
+
+    /// The thread `creator` creates a thread.
+    pub(super) fn created(&mut self, pid: i32, creator: i32, in_process: bool) {
+        match in_process {
+            false => self.processes.expect(pid, pid),
+            true => {
+                let creator = self.tid(creator);
+                let process = self.threads.get(creator.wrapping_sub(1) as usize).and_then(|it| it.process);
+                self.processes.expect_in(pid, process);
+            }
+        }
+    }
+
     pub(super) fn new_thread(&mut self, pid: i32, parent: Tid, traced: bool, name: &[u8]) -> Tid {
         let name = self.thread_names.number(name);
         let traced = traced || self.scope == Scope::All;
         self.alive += u64::from(traced);
         let (exiting, life, left) = (false, Life::Unknown, None);
-        self.threads.push(Thread { pid, parent, name, traced, exiting, life, left });
+        let process = self.processes.of_new_thread(pid);
+        self.threads.push(Thread { pid, parent, name, traced, exiting, life, left, process });
         let tid = self.threads.len() as Tid;
         self.pids.insert(pid, tid);
         tid
@@ -108,11 +144,15 @@ impl<S: Sink> Assembler<S> {
             && let Some(&tid) = self.pids.get(&pid)
             && self.thread(tid).life == Life::Unknown
         {
-            self.thread(tid).parent = parent;
+            self.processes.ended(pid);
+            let process = self.processes.of_new_thread(pid);
+            let thread = self.thread(tid);
+            (thread.parent, thread.process) = (parent, process);
             self.rename(tid, comm);
             return tid;
         }
         let traced = parent != IDLE && self.thread(parent).traced;
+        self.processes.ended(pid);
         self.new_thread(pid, parent, traced, comm)
     }
 
@@ -134,5 +174,12 @@ impl<S: Sink> Assembler<S> {
 /// Description of a thread for the trace.
 pub(super) fn describe(threads: &[Thread], names: &Names, tid: Tid) -> ThreadInfo {
     let thread = &threads[tid as usize - 1];
-    ThreadInfo { tid, name: names.text(thread.name), parent: thread.parent, traced: thread.traced }
+    ThreadInfo {
+        tid,
+        name: names.text(thread.name),
+        parent: thread.parent,
+        traced: thread.traced,
+        kernel_tid: u32::try_from(thread.pid).ok(),
+        process: thread.process,
+    }
 }
