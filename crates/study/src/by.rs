@@ -10,6 +10,8 @@ pub enum By {
     /// Intervals of this length in nanoseconds.
     Interval(u64),
     Process,
+    /// All threads of one name.
+    Program,
     Thread,
 }
 
@@ -43,12 +45,14 @@ impl FromStr for By {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "process" => return Ok(By::Process),
+            "program" => return Ok(By::Program),
             "thread" => return Ok(By::Thread),
             "second" => return Ok(By::Interval(1_000_000_000)),
             _ => {}
         }
-        let length = humantime::parse_duration(text)
-            .map_err(|_| "expected `second`, `process`, `thread`, or a length such as `100ms`".to_owned())?;
+        let length = humantime::parse_duration(text).map_err(|_| {
+            "expected `second`, `process`, `program`, `thread`, or a length such as `100ms`".to_owned()
+        })?;
         match u64::try_from(length.as_nanos()) {
             Ok(ns @ 1_000..) => Ok(By::Interval(ns)),
             Ok(_) => Err("an interval must be at least 1us long".into()),

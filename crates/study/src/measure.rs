@@ -249,7 +249,7 @@ impl Measures {
             machine: header.machine,
             source: header.source,
             by_interval: found.intervals,
-            by_process: found.processes.filter(|_| is(By::Process)),
+            by_process: found.processes.filter(|_| is(By::Process) || is(By::Program)),
             by_thread: found.threads.filter(|_| is(By::Thread)),
             wakers: found.wakers,
             inversions: found.inversions,

@@ -30,11 +30,13 @@ pub struct Args {
     #[arg(long)]
     played: bool,
 
-    /// Break the metrics down by time (`second`, or a length such as `100ms`), by `process` (all threads of
-    /// one name) or by `thread`. Repeatable
+    /// Break the metrics down by time (`second`, or a length such as `100ms`), by `process`, by `program` (all
+    /// threads of one name) or by `thread`. Where the processes are unknown, and when two traces are compared,
+    /// a process is a program. Repeatable
     #[arg(long, value_name = "WHAT", help_heading = "Breakdown")]
     by: Vec<By>,
-    /// Show who woke whom: number of wake-ups, latency and distance for each pair of processes
+    /// Show who woke whom: number of wake-ups, latency and distance for each pair of processes (of programs
+    /// with `--by program`)
     #[arg(long, help_heading = "Breakdown")]
     wakers: bool,
     /// Show the N longest frequency inversions: a thread on a slow core while a faster core is idle
@@ -86,6 +88,9 @@ impl Args {
     }
 
     fn request(&self) -> Result<Request, Failure> {
+        if self.by.contains(&By::Process) && self.by.contains(&By::Program) {
+            return Err(Failure::usage("--by process and --by program exclude each other"));
+        }
         let mut lengths = self.by.iter().filter_map(|by| by.interval());
         let interval = lengths.next();
         if lengths.next().is_some() {
@@ -99,7 +104,8 @@ impl Args {
         }
         Ok(Request {
             interval,
-            threads: self.by.iter().any(|by| matches!(by, By::Process | By::Thread)),
+            threads: self.by.iter().any(|by| matches!(by, By::Process | By::Program | By::Thread)),
+            by_name: self.other.is_some() || self.by.contains(&By::Program),
             wakers: self.wakers,
             inversions: self.inversions.map(usize::from),
             overloads: self.overloads.map(usize::from),

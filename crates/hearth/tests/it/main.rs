@@ -276,9 +276,12 @@ fn report_breaks_a_trace_down() {
             "begin_s length_s events busy_core_s busy_ghz_mean underload_per_s overload_core_ms inversion_core_ms \
              inversions cores_used wakeups wakeup_latency_us context_switches migrations",
         ),
-        ("/by_process/0", &*format!("process threads traced {load}")),
-        ("/by_thread/0", &*format!("thread name traced {load}")),
-        ("/wakers/0", "waker wakee wakeups wakeup_latency_us same_core smt llc numa machine"),
+        ("/by_process/0", &*format!("process pid threads traced {load}")),
+        ("/by_thread/0", &*format!("thread tid pid name traced {load}")),
+        (
+            "/wakers/0",
+            "waker waker_pid wakee wakee_pid wakeups wakeup_latency_us same_core smt llc numa machine",
+        ),
         ("/inversions", "count core_ms longest"),
         ("/inversions/longest/0", "begin_s ms core ghz thread name runs idle_core idle_ghz"),
         ("/overloads", "count ms core_ms longest"),

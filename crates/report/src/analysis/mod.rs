@@ -36,6 +36,7 @@ pub use wakers::WakerPair;
 
 use hearth_trace::follow::{CoreState, Observer, Place, State};
 use hearth_trace::{CoreId, Event, Header, Sink, Tid, Time};
+use std::collections::HashMap;
 
 /// The requested analyses; no others are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -44,6 +45,9 @@ pub struct Request {
     pub interval: Option<Time>,
     /// Statistics of threads and processes.
     pub threads: bool,
+    /// Take all threads of one name for a process, also where the processes are known. For traces that are compared:
+    /// they have different processes.
+    pub by_name: bool,
     pub wakers: bool,
     /// Number of inversions to list.
     pub inversions: Option<usize>,
@@ -80,10 +84,16 @@ trait Consumer: Observer {
     fn event(&mut self, _state: &State, _event: &Event) {}
 }
 
+fn processes_of(header: &Header, request: Request) -> Names {
+    if request.by_name { Names::new(header) } else { Names::of_processes(header) }
+}
+
 /// Consumes the events of a trace and computes the requested analyses.
 pub struct Analysis {
     state: State,
     names: Names,
+    processes: Names,
+    numbers: HashMap<Tid, threads::Numbers>,
     now: Time,
     parts: Parts,
 }
@@ -104,25 +114,33 @@ impl Analysis {
         let parts = Parts {
             intervals: request.interval.map(|width| intervals::Intervals::new(cores, width)),
             threads: request.threads.then(|| threads::Threads::new(cores)),
-            wakers: request.wakers.then(|| wakers::Wakers::new(header)),
+            wakers: request.wakers.then(|| wakers::Wakers::new(header, processes_of(header, request))),
             inversions: request.inversions.map(|most| inversions::Tracker::new(cores, most)),
             overloads: request.overloads.map(|most| overloads::Tracker::new(cores, most)),
             underload: request.underload.then(|| underload::Columns::new(cores)),
             path: request.path.map(path::Tracker::new),
         };
-        Analysis { state: State::new(header), names: Names::new(header), now: 0, parts }
+        let processes = processes_of(header, request);
+        Analysis {
+            state: State::new(header),
+            names: Names::new(header),
+            processes,
+            numbers: if request.threads { threads::Numbers::of(header) } else { HashMap::new() },
+            now: 0,
+            parts,
+        }
     }
 
     /// The results for a run of `duration` nanoseconds, or up to the last event if that is later.
     pub fn finish(mut self, duration: Time) -> Findings {
         self.advance(duration);
-        let (now, names, parts) = (self.now, &self.names, self.parts);
+        let (now, names, processes, parts) = (self.now, &self.names, &self.processes, self.parts);
         let threads = parts.threads.map(|threads| threads.finish(now, &self.state));
         Findings {
             intervals: parts.intervals.map(|intervals| intervals.finish(now)),
-            processes: threads.as_ref().map(|threads| threads::processes(threads, names)),
-            threads: threads.map(|threads| threads::rows(threads, names)),
-            wakers: parts.wakers.map(|wakers| wakers.finish(names)),
+            processes: threads.as_ref().map(|threads| threads::processes(threads, processes)),
+            threads: threads.map(|threads| threads::rows(threads, names, &self.numbers)),
+            wakers: parts.wakers.map(|wakers| wakers.finish()),
             inversions: parts.inversions.map(|tracker| tracker.finish(now, names)),
             overloads: parts.overloads.map(|tracker| tracker.finish(now, names)),
             underload: parts.underload.map(|columns| columns.finish(now)),

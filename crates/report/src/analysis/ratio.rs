@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// Fields that identify a row of a list. Rows with equal keys are compared.
-const KEYS: [&str; 6] = ["process", "waker", "wakee", "thread", "begin_s", "ghz"];
+const KEYS: [&str; 9] =
+    ["process", "pid", "waker", "waker_pid", "wakee", "wakee_pid", "thread", "begin_s", "ghz"];
 
 /// b / a for each number that is in both, under the same name. `null` if one of them is null, or if only `a` is 0.
 /// 1 if both are 0. Strings and truth values are left out.

@@ -121,6 +121,7 @@ proptest! {
         let all = Request {
             interval: Some(10 * MS),
             threads: true,
+            by_name: false,
             wakers: true,
             inversions: Some(3),
             overloads: Some(3),

@@ -5,7 +5,7 @@ use crate::analysis::sketch::Sketch;
 use crate::analysis::table::Table;
 use crate::analysis::{Consumer, ms, seconds};
 use hearth_trace::follow::{CoreState, Observer, Place, State};
-use hearth_trace::{CoreId, Event, IDLE, Kind, Latency, Stop, Tid, Time};
+use hearth_trace::{CoreId, Event, Header, IDLE, Kind, Latency, Stop, Tid, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -31,16 +31,38 @@ pub struct Load {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ThreadRow {
     pub thread: Tid,
+    /// The kernel's numbers of the thread and of its process; `None`: unknown.
+    pub tid: Option<u32>,
+    pub pid: Option<u32>,
     pub name: String,
     pub traced: bool,
     #[serde(flatten)]
     pub load: Load,
 }
 
-/// All threads of one name ([`Names`]).
+/// The kernel's numbers of a thread and of its process.
+#[derive(Clone, Copy, Default)]
+pub struct Numbers {
+    tid: Option<u32>,
+    pid: Option<u32>,
+}
+
+impl Numbers {
+    pub fn of(header: &Header) -> HashMap<Tid, Numbers> {
+        let pid = |process: u32| Some(header.processes.get(process as usize)?.pid);
+        let threads = header.threads.iter();
+        threads
+            .map(|thread| (thread.tid, Numbers { tid: thread.kernel_tid, pid: thread.process.and_then(pid) }))
+            .collect()
+    }
+}
+
+/// The threads of a process, or all threads of one name ([`Names`]).
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ProcessRow {
     pub process: String,
+    /// The kernel's number of the process; `None`: the threads of one name.
+    pub pid: Option<u32>,
     pub threads: u64,
     /// Number of traced threads among them.
     pub traced: u64,
@@ -245,10 +267,13 @@ impl Clocks {
     }
 }
 
-pub fn rows(accounts: Vec<(Tid, Account)>, names: &Names) -> Vec<ThreadRow> {
+pub fn rows(accounts: Vec<(Tid, Account)>, names: &Names, numbers: &HashMap<Tid, Numbers>) -> Vec<ThreadRow> {
+    let numbers = |thread: Tid| numbers.get(&thread).copied().unwrap_or_default();
     let mut rows: Vec<ThreadRow> = (accounts.iter())
         .map(|(thread, account)| ThreadRow {
             thread: *thread,
+            tid: numbers(*thread).tid,
+            pid: numbers(*thread).pid,
             name: names.thread(*thread),
             traced: account.traced,
             load: account.load(),
@@ -275,12 +300,15 @@ pub fn processes(accounts: &[(Tid, Account)], names: &Names) -> Vec<ProcessRow> 
     let mut rows: Vec<ProcessRow> = (sums.into_iter())
         .map(|(name, sum)| ProcessRow {
             process: names.text(name).into(),
+            pid: names.pid(name),
             threads: sum.threads,
             traced: sum.traced,
             load: sum.account.load(),
         })
         .collect();
-    rows.sort_by(|a, b| b.load.cpu_s.total_cmp(&a.load.cpu_s).then_with(|| a.process.cmp(&b.process)));
+    rows.sort_by(|a, b| {
+        b.load.cpu_s.total_cmp(&a.load.cpu_s).then_with(|| (&a.process, a.pid).cmp(&(&b.process, b.pid)))
+    });
     rows
 }
 
@@ -295,6 +323,7 @@ mod tests {
     const REQUEST: Request = Request {
         interval: None,
         threads: true,
+        by_name: false,
         wakers: false,
         inversions: None,
         overloads: None,

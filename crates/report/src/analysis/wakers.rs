@@ -18,6 +18,9 @@ pub struct WakerPair {
     /// The process, or `(interrupt)` for a timer or device.
     pub waker: String,
     pub wakee: String,
+    /// The kernel's numbers of both processes; `None`: the threads of one name.
+    pub waker_pid: Option<u32>,
+    pub wakee_pid: Option<u32>,
     pub wakeups: u64,
     /// From these wake-ups to the first run. Percentiles are accurate to 0.8%.
     pub wakeup_latency_us: Latency,
@@ -52,10 +55,10 @@ pub struct Wakers {
 }
 
 impl Wakers {
-    pub fn new(header: &Header) -> Self {
+    pub fn new(header: &Header, names: Names) -> Self {
         Wakers {
             cores: header.cores.clone(),
-            names: Names::new(header),
+            names,
             pairs: HashMap::new(),
             counts: Vec::new(),
             current: None,
@@ -63,7 +66,8 @@ impl Wakers {
         }
     }
 
-    pub fn finish(self, names: &Names) -> Vec<WakerPair> {
+    pub fn finish(self) -> Vec<WakerPair> {
+        let names = &self.names;
         let mut rows: Vec<WakerPair> = (self.pairs.iter())
             .map(|((waker, wakee), index)| {
                 let pair = &self.counts[*index as usize];
@@ -71,6 +75,8 @@ impl Wakers {
                 WakerPair {
                     waker: names.text(*waker).into(),
                     wakee: names.text(*wakee).into(),
+                    waker_pid: names.pid(*waker),
+                    wakee_pid: names.pid(*wakee),
                     wakeups: pair.wakeups,
                     wakeup_latency_us: pair.latencies.summary(),
                     same_core,
@@ -82,7 +88,10 @@ impl Wakers {
             })
             .collect();
         rows.sort_by(|a, b| {
-            b.wakeups.cmp(&a.wakeups).then_with(|| (&a.waker, &a.wakee).cmp(&(&b.waker, &b.wakee)))
+            let key = |pair: &'_ WakerPair| {
+                (pair.waker.clone(), pair.wakee.clone(), pair.waker_pid, pair.wakee_pid)
+            };
+            b.wakeups.cmp(&a.wakeups).then_with(|| key(a).cmp(&key(b)))
         });
         rows
     }
@@ -165,6 +174,7 @@ mod tests {
     const REQUEST: Request = Request {
         interval: None,
         threads: false,
+        by_name: false,
         wakers: true,
         inversions: None,
         overloads: None,

@@ -112,19 +112,32 @@ fn loads<'a>(
 }
 
 fn processes(rows: &[ProcessRow]) -> Sheet {
-    let rows = rows.iter().map(|row| ([Text(row.process.clone()), Count(row.threads)], &row.load));
-    loads("processes: all threads of the same name", 1, ["process", "threads"], rows)
+    let title = match rows.iter().any(|row| row.pid.is_some()) {
+        true => "processes; those without a number: all threads of the same name",
+        false => "processes: all threads of the same name",
+    };
+    let own = |row: &ProcessRow| [Text(numbered(&row.process, row.pid)), Count(row.threads)];
+    loads(title, 1, ["process", "threads"], rows.iter().map(|row| (own(row), &row.load)))
+}
+
+/// A process: its name and, if it is known, its number.
+fn numbered(name: &str, pid: Option<u32>) -> String {
+    pid.map_or_else(|| name.to_owned(), |pid| format!("{name} {pid}"))
 }
 
 fn threads(rows: &[ThreadRow]) -> Sheet {
-    let rows = rows.iter().map(|row| ([Text(row.thread.to_string()), Text(row.name.clone())], &row.load));
+    let name = |row: &ThreadRow| match (row.tid, row.pid) {
+        (Some(tid), Some(pid)) if tid != pid => format!("{} {tid} of {pid}", row.name),
+        (tid, _) => numbered(&row.name, tid),
+    };
+    let rows = rows.iter().map(|row| ([Text(row.thread.to_string()), Text(name(row))], &row.load));
     loads("threads", 2, ["thread", "name"], rows)
 }
 
 fn wakers(rows: &[WakerPair]) -> Sheet {
     let columns: [Column<&WakerPair>; 10] = [
-        ("waker", |row| Text(row.waker.clone())),
-        ("woken", |row| Text(row.wakee.clone())),
+        ("waker", |row| Text(numbered(&row.waker, row.waker_pid))),
+        ("woken", |row| Text(numbered(&row.wakee, row.wakee_pid))),
         ("wake-ups", |row| Count(row.wakeups)),
         ("median (µs)", |row| Number(row.wakeup_latency_us.p50)),
         ("99% (µs)", |row| Number(row.wakeup_latency_us.p99)),
