@@ -20,7 +20,22 @@ SELECT start, stop, (uj - before) * 1e3 / (stop - start) AS watts FROM (
 ) WHERE stop > start;
 
 CREATE OR REPLACE VIEW cores AS SELECT * FROM read_parquet('{trace}/cores.parquet');
-CREATE OR REPLACE VIEW threads AS SELECT * FROM read_parquet('{trace}/threads.parquet');
+
+-- A process and the one that forked it. Traces of older versions have none: their folder has no such file.
+CREATE OR REPLACE VIEW processes AS
+SELECT process, pid, name, parent FROM (
+    SELECT NULL::UINTEGER AS process, NULL::UINTEGER AS pid WHERE false
+    UNION ALL BY NAME
+    SELECT * FROM read_parquet('{trace}/[pt]*.parquet', filename = true, union_by_name = true)
+) WHERE filename LIKE '%/processes.parquet';
+
+CREATE OR REPLACE VIEW threads AS
+SELECT thread, t.name, t.parent, traced, tid, pid, process FROM (
+    SELECT NULL::UINTEGER AS tid, NULL::UINTEGER AS process WHERE false
+    UNION ALL BY NAME
+    SELECT * FROM read_parquet('{trace}/threads.parquet')
+) t LEFT JOIN processes USING (process);
+
 CREATE OR REPLACE VIEW kinds AS SELECT * FROM read_parquet('{trace}/kinds.parquet');
 
 -- Columns as in the files: kinds are numbers.
@@ -143,3 +158,138 @@ FROM (
     FROM states WHERE state = 'running'
 ) JOIN cores a ON a.core = from_core JOIN cores b ON b.core = to_core
 WHERE from_core != to_core;
+
+-- The tables and their columns, with units and meanings. The row of a table itself has no column.
+CREATE OR REPLACE VIEW columns AS
+WITH tables(name, meaning) AS (VALUES
+    ('trace', 'one row about the whole trace'),
+    ('power', 'mean power of the machine, where it is known'),
+    ('cores', 'the cores (hardware threads), and the hardware that they share'),
+    ('threads', 'the threads; the idle thread, 0, is not among them'),
+    ('processes', 'the processes, as far as they are known, and their ancestors'),
+    ('kinds', 'the kinds of events, by the numbers in raw'),
+    ('raw', 'all events as they are in the files'),
+    ('events', 'all events'),
+    ('switches', 'a core goes from one thread to another'),
+    ('wakeups', 'a blocked thread becomes ready'),
+    ('forks', 'a thread is created'),
+    ('execs', 'a thread executes a program'),
+    ('exits', 'a thread ends'),
+    ('waits', 'a thread starts to wait for a child'),
+    ('migrations', 'a ready thread is moved to the queue of another core'),
+    ('placements', 'a policy places a thread on a core'),
+    ('frequencies', 'a core changes its frequency'),
+    ('ticks', 'scheduler ticks'),
+    ('idles', 'a core enters an idle state'),
+    ('spins', 'an idle core starts or stops to spin'),
+    ('queues', 'the length of a run queue changes'),
+    ('sets', 'a core joins or leaves a core set of the policy'),
+    ('ends', 'one row: the end of the trace'),
+    ('slices', 'pieces of time in which a thread runs on a core'),
+    ('running', 'slices, cut where the frequency changes'),
+    ('states', 'the states of each thread over time'),
+    ('latencies', 'from a wake-up or fork to the first run'),
+    ('moves', 'a thread runs on another core than the last time'),
+    ('columns', 'this list')
+),
+meanings(tables, name, unit, meaning) AS (VALUES
+    ('*', 'seq', NULL, 'position of the event in the trace'),
+    ('*', 'time', 'ns', 'time since the start of the trace'),
+    ('*', 'core', NULL, 'the core on which it happened'),
+    ('*', 'thread', NULL, 'number of the thread in the trace (threads.thread); 0: the idle thread'),
+    ('*', 'start', 'ns', 'begin of the interval'),
+    ('*', 'stop', 'ns', 'end of the interval'),
+    ('*', 'duration', 'ns', 'length'),
+    ('*', 'target', NULL, 'the core that is chosen for the thread'),
+    ('*', 'khz', 'kHz', 'frequency of the core; NULL: unknown'),
+    ('*', 'name', NULL, 'its name'),
+    ('trace', 'machine', NULL, 'name of the machine, or the model of its processor'),
+    ('trace', 'events', NULL, 'number of events'),
+    ('trace', 'duration', 'ns', 'length of the run, to the last exit of the workload'),
+    ('trace', 'reasons', NULL, 'reasons of placements, by number'),
+    ('trace', 'sets', NULL, 'core sets of the policy, by number'),
+    ('trace', 'names', NULL, 'executed programs, by number'),
+    ('trace', 'idle_states', NULL, 'idle states, by number'),
+    ('trace', 'khz_range', 'kHz', 'lowest and highest frequency of the machine; 0: unknown'),
+    ('trace', 'assumed_khz', 'kHz', 'frequency by which time is converted into cycles without frequency events'),
+    ('trace', 'lost', NULL, 'events that the recorder lost, by core'),
+    ('trace', 'energy_j', 'J', 'energy of the whole machine; NULL: unknown'),
+    ('trace', 'complete', NULL, 'false if the recorder was interrupted'),
+    ('trace', 'source', NULL, 'how it was recorded or simulated'),
+    ('power', 'watts', 'W', 'mean power'),
+    ('cores', 'core', NULL, 'number of the core in the trace'),
+    ('cores', 'physical', NULL, 'physical core: hyperthreads share one'),
+    ('cores', 'llc', NULL, 'last-level cache'),
+    ('cores', 'numa', NULL, 'NUMA node'),
+    ('cores', 'socket', NULL, 'socket'),
+    ('threads', 'thread', NULL, 'number of the thread in the trace, which is not used twice'),
+    ('threads', 'name', NULL, 'its last name; empty: unknown'),
+    ('threads', 'parent', NULL, 'the thread that forked it; 0: it existed before the trace'),
+    ('threads', 'traced', NULL, 'whether it belongs to the recorded command or the workload'),
+    ('threads', 'tid', NULL, 'the kernel''s number of the thread; NULL: unknown'),
+    ('threads', 'pid', NULL, 'the kernel''s number of its process; NULL: unknown'),
+    ('threads', 'process', NULL, 'its process (processes.process); NULL: unknown'),
+    ('processes', 'process', NULL, 'number of the process in the trace, which is not used twice'),
+    ('processes', 'pid', NULL, 'the kernel''s number of the process'),
+    ('processes', 'name', NULL, 'last name of its first thread; empty: unknown'),
+    ('processes', 'parent', NULL, 'the process that forked it; NULL: unknown, or the kernel'),
+    ('kinds', 'kind', NULL, 'number of the kind'),
+    ('raw', 'kind', NULL, 'number of the kind'),
+    ('events', 'kind', NULL, 'name of the kind'),
+    ('raw', 'other', NULL, 'another thread, or a name'),
+    ('events', 'other', NULL, 'another thread, or a name'),
+    ('raw', 'detail', NULL, 'depends on the kind'),
+    ('events', 'detail', NULL, 'depends on the kind'),
+    ('raw', 'value', NULL, 'depends on the kind'),
+    ('events', 'value', NULL, 'depends on the kind'),
+    ('switches', 'prev', NULL, 'the thread that ran'),
+    ('switches', 'stop', NULL, 'why it stopped: preempted, yielded, blocked or exited'),
+    ('switches', 'next', NULL, 'the thread that runs now'),
+    ('wakeups', 'core', NULL, 'the core of the waker'),
+    ('wakeups', 'waker', NULL, 'the thread that wakes it; NULL: an interrupt'),
+    ('forks', 'core', NULL, 'the core of the parent'),
+    ('forks', 'parent', NULL, 'the thread that forks'),
+    ('forks', 'child', NULL, 'the new thread'),
+    ('execs', 'program', NULL, 'name of the program'),
+    ('migrations', 'from_core', NULL, 'the core that it leaves'),
+    ('migrations', 'to_core', NULL, 'the core that it comes to'),
+    ('placements', 'reason', NULL, 'why the policy chose the core'),
+    ('placements', 'seen_khz', 'kHz', 'frequency of the target as visible to the policy; NULL: unknown'),
+    ('ticks', 'khz', 'kHz', 'frequency that the kernel saw; NULL: unknown'),
+    ('idles', 'state', NULL, 'number of the idle state'),
+    ('spins', 'spinning', NULL, 'whether it spins from now on'),
+    ('queues', 'length', NULL, 'runnable threads on the core, the running one included'),
+    ('sets', 'member', NULL, 'whether it is in the set from now on'),
+    ('slices', 'ended', NULL, 'why the thread stopped; NULL: the trace ends'),
+    ('states', 'state', NULL, 'ready, running or away (blocked or ended)'),
+    ('states', 'core', NULL, 'the core on which it runs or is queued'),
+    ('states', 'start_seq', NULL, 'position of the event that begins the state'),
+    ('states', 'stop_seq', NULL, 'position of the event that ends it'),
+    ('latencies', 'cause', NULL, 'wakeup or fork'),
+    ('latencies', 'waker', NULL, 'the thread that woke or forked it; NULL: an interrupt'),
+    ('latencies', 'waker_core', NULL, 'the core of the waker'),
+    ('latencies', 'on_core', NULL, 'the core on which it then ran'),
+    ('latencies', 'woken', 'ns', 'when it was woken or forked'),
+    ('latencies', 'ran', 'ns', 'when it ran'),
+    ('latencies', 'latency', 'ns', 'from woken to ran'),
+    ('moves', 'from_core', NULL, 'the core on which it ran before'),
+    ('moves', 'to_core', NULL, 'the core on which it runs now'),
+    ('moves', 'distance', NULL, 'smallest domain with both cores: smt, llc, numa or machine'),
+    ('columns', 'table', NULL, 'name of the table'),
+    ('columns', 'column', NULL, 'name of the column; NULL: the table itself'),
+    ('columns', 'type', NULL, 'type of DuckDB'),
+    ('columns', 'unit', NULL, 'unit of the values; NULL: none'),
+    ('columns', 'meaning', NULL, 'what it is')
+)
+SELECT "table", "column", type, unit, meaning FROM (
+    SELECT nth, 0 AS place, name AS "table", NULL AS "column", NULL AS type, NULL AS unit, meaning
+    FROM (SELECT *, row_number() OVER () AS nth FROM tables)
+    UNION ALL
+    SELECT nth, column_index, table_name, column_name, data_type,
+        CASE WHEN own.name IS NULL THEN shared.unit ELSE own.unit END, coalesce(own.meaning, shared.meaning)
+    FROM duckdb_columns() c
+        JOIN (SELECT name, row_number() OVER () AS nth FROM tables) t ON t.name = c.table_name
+        LEFT JOIN meanings own ON own.tables = c.table_name AND own.name = c.column_name
+        LEFT JOIN meanings shared ON shared.tables = '*' AND shared.name = c.column_name
+    WHERE NOT c.internal
+) ORDER BY nth, place;

@@ -6,6 +6,7 @@ HEARTH names the program to test. Needs the module duckdb.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -148,6 +149,44 @@ class Queries(unittest.TestCase):
         path, _, _ = self.traces["nest"]
         sql = "SELECT current_setting('enable_progress_bar') AS bar"
         self.assertEqual(json.loads(run("query", path, sql, "--json").stdout)["rows"], [[False]])
+
+    def test_every_column_has_a_meaning(self):
+        path, _, con = self.traces["nest"]
+        rows = con.execute("SELECT * FROM columns").fetchall()
+        self.assertEqual([row[:2] for row in rows if not row[4]], [])
+        described = {(table, column) for table, column, *_ in rows}
+        for (table,) in con.execute("SHOW TABLES").fetchall():
+            self.assertIn((table, None), described)
+            for column, *_ in con.execute(f'DESCRIBE "{table}"').fetchall():
+                self.assertIn((table, column), described)
+        units = {(table, column): unit for table, column, _, unit, _ in rows}
+        self.assertEqual((units["slices", "stop"], units["switches", "stop"]), ("ns", None))
+        document = json.loads(run("query", "--schema", path, "--json").stdout)
+        self.assertEqual([tuple(row) for row in document["rows"]], rows)
+
+    def test_threads_have_processes_where_they_are_known(self):
+        old = ROOT / "crates/trace/tests/data/version-2.trace"
+        for path in [old, self.traces["cfs"][0]]:
+            con = hearth.connect(path)
+            count = "SELECT count(*), count(tid), count(pid), count(process) FROM threads"
+            threads = con.execute(count).fetchone()
+            self.assertEqual((threads[0] > 2, threads[1:]), (True, (0, 0, 0)))
+            self.assertEqual(con.execute("SELECT * FROM processes").fetchall(), [])
+        # As a recording has them.
+        with tempfile.TemporaryDirectory() as folder:
+            import duckdb
+
+            path = Path(folder) / "made.trace"
+            shutil.copytree(self.traces["cfs"][0], path)
+            threads = f"(SELECT * REPLACE (100 + thread::UINTEGER AS tid, (thread % 2)::UINTEGER AS process) FROM '{path}/threads.parquet')"
+            duckdb.sql(f"COPY {threads} TO '{path}/new.parquet'")
+            (path / "new.parquet").rename(path / "threads.parquet")
+            processes = "(VALUES (0::UINTEGER, 7::UINTEGER, 'sh', NULL::UINTEGER), (1, 9, 'cc', 0)) t(process, pid, name, parent)"
+            duckdb.sql(f"COPY (FROM {processes}) TO '{path}/processes.parquet'")
+            con = hearth.connect(path)
+            sql = "SELECT thread, t.name = 'sh', tid, t.pid, process, p.name, p.parent FROM threads t JOIN processes p USING (process)"
+            rows = con.execute(sql + " ORDER BY thread LIMIT 2").fetchall()
+            self.assertEqual([row[2:] for row in rows], [(101, 9, 1, "cc", 0), (102, 7, 0, "sh", None)])
 
     def test_the_command_prints_the_views(self):
         path, _, _ = self.traces["cfs"]

@@ -12,19 +12,19 @@ use std::time::Duration;
 /// Query a trace with SQL
 ///
 /// A trace is a folder of Parquet files, which DuckDB reads. Needs Python's `duckdb` module; HEARTH_PYTHON
-/// selects another Python than python3. The tables include events, switches, wakeups, forks, execs, exits,
-/// migrations, placements, frequencies, slices, states, latencies, threads and cores; the book's page on
-/// queries defines them all.
+/// selects another Python than python3. `--schema` lists the tables and their columns, with units and
+/// meanings.
 #[derive(clap::Args)]
 #[command(after_help = examples(&[
     "hearth query build.trace \"SELECT reason, count(*) FROM placements GROUP BY reason\"",
     "hearth query build.trace \"SELECT * FROM latencies ORDER BY latency DESC LIMIT 10\" --csv",
+    "hearth query build.trace --schema",
 ]))]
 pub struct Args {
     /// The trace
     trace: PathBuf,
     /// The query, in the SQL of DuckDB
-    #[arg(required_unless_present = "sql")]
+    #[arg(required_unless_present_any = ["sql", "schema"])]
     query: Option<String>,
     /// Print JSON (schema hearth.query/1) instead of a table
     #[arg(long)]
@@ -35,6 +35,9 @@ pub struct Args {
     /// Print the SQL that defines the tables, for DuckDB's shell or a notebook, and run no query
     #[arg(long, conflicts_with_all = ["query", "json", "csv"])]
     sql: bool,
+    /// List the tables and their columns, with types, units and meanings, and run no query
+    #[arg(long, conflicts_with_all = ["query", "sql"])]
+    schema: bool,
 }
 
 const RUN: &str = include_str!("../../../../python/hearth/run.py");
@@ -45,7 +48,8 @@ impl Args {
     pub fn run(self) -> Outcome {
         recording::check(&self.trace)?;
         let views = views(&self.trace)?;
-        let Some(query) = self.query else {
+        let schema = self.schema.then(|| "SELECT * FROM columns".to_owned());
+        let Some(query) = self.query.or(schema) else {
             return output::raw(views.as_bytes());
         };
         let format = match (self.json, self.csv) {

@@ -101,7 +101,7 @@ fn failed(error: String) -> Refusal {
 fn wrong(error: &[u8]) -> Refusal {
     let text = String::from_utf8_lossy(error);
     let text = text.trim();
-    let help = "SHOW TABLES lists the tables, DESCRIBE slices the columns of one";
+    let help = "`SELECT * FROM columns` lists the tables and their columns";
     Refusal::bad(text.strip_prefix("error: ").unwrap_or(text), help)
 }
 
