@@ -8,10 +8,10 @@ export interface Place {
   core: number | null;
 }
 
-/** Names of columns, best first. They are those of the book's tables. */
+/** Names of columns, best first. They are those of the book's tables; `tid` is no number of the trace. */
 const FROM = ["start", "woken", "time"];
 const TO = ["stop", "ran"];
-const THREAD = ["thread", "next", "child", "tid"];
+const THREAD = ["thread", "next", "child"];
 const CORE = ["on_core", "core", "to_core", "target"];
 
 /** `null`: the row says neither a time nor a thread. */

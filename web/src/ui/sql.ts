@@ -1,8 +1,10 @@
-// The box for queries in SQL, below the picture. A row that names a time or a thread leads to it.
+// The box for queries in SQL, below the picture. A row that names a time or a thread leads to it. Tables and columns are
+// completed.
 
 import type { App } from "../app";
 import * as api from "../data/api";
 import type { Table } from "../data/api";
+import { complete, type Column, type Completion } from "../model/complete";
 import { cellText, placeOf, type Place } from "../model/rows";
 import { button, el } from "./dom";
 import { bring } from "./find";
@@ -26,7 +28,11 @@ const EXAMPLES: readonly [string, string][] = [
     "SELECT name, time, from_core, to_core, distance, thread FROM moves JOIN threads USING (thread)\nWHERE distance IN ('numa', 'machine') ORDER BY time",
   ],
   ["placements by reason", "SELECT reason, count(*) AS n FROM placements GROUP BY reason ORDER BY n DESC"],
-  ["the tables", "SHOW TABLES"],
+  [
+    "CPU time by process",
+    "SELECT p.name, p.pid, sum(duration) / 1e6 AS ms, count(DISTINCT thread) AS threads, min(thread) AS thread\nFROM slices JOIN threads USING (thread) JOIN processes p USING (process)\nGROUP BY p.process, p.name, p.pid ORDER BY ms DESC",
+  ],
+  ["the tables and their columns", "SELECT * FROM columns"],
 ];
 
 export class Sql {
@@ -34,8 +40,18 @@ export class Sql {
     rows: "3",
     spellcheck: "false",
     "aria-label": "Query in SQL",
-    placeholder: "SELECT … (Ctrl-Enter runs it)",
+    placeholder: "SELECT … (Ctrl-Enter runs it, Ctrl-Space completes)",
+    role: "combobox",
+    "aria-autocomplete": "list",
+    "aria-expanded": "false",
+    "aria-controls": "sql-words",
   });
+  private readonly words = el("ul", { id: "sql-words", role: "listbox", "aria-label": "Words", hidden: "" });
+  /** The tables and columns; `null`: not asked for. */
+  private columns: Promise<Column[]> | null = null;
+  private completion: Completion | null = null;
+  /** The chosen word, if the user moved to one. */
+  private chosen: number | null = null;
   private readonly trace = el("select", { "aria-label": "Trace", id: "sql-trace" });
   private readonly said = el("p", { role: "status" });
   private readonly answer = el("div", { class: "answer", tabindex: "0", "aria-label": "Answer" });
@@ -64,13 +80,21 @@ export class Sql {
     });
     this.text.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void this.run();
-      if (event.key === "Escape") this.text.blur();
+      else if (event.key === " " && event.ctrlKey) void this.suggest(true);
+      else if (this.completion) this.choose(event);
+      else if (event.key === "Escape") this.text.blur();
+      else return;
+      if (event.key === " ") event.preventDefault();
     });
+    this.text.addEventListener("input", () => void this.suggest(false));
+    this.text.addEventListener("blur", () => this.close());
+    this.text.addEventListener("click", () => this.close());
     element.append(
       el(
         "div",
         { class: "ask" },
         this.text,
+        this.words,
         el(
           "div",
           { class: "acts" },
@@ -107,6 +131,94 @@ export class Sql {
     this.text.value = sql.query;
     this.trace.value = String(sql.trace);
     void this.run();
+  }
+
+  // ---- completion ----------------------------------------------------------------------------------
+
+  /** Shows the words that fit; `asked`: also if nothing is typed of them. */
+  private async suggest(asked: boolean): Promise<void> {
+    const columns = await this.known();
+    if (document.activeElement !== this.text) return;
+    const { value, selectionEnd } = this.text;
+    const found = complete(value, selectionEnd, columns);
+    const begun = found.from < selectionEnd || value[selectionEnd - 1] === ".";
+    if (found.words.length === 0 || (!asked && !begun)) return this.close();
+    this.completion = found;
+    this.chosen = null;
+    this.words.replaceChildren(
+      ...found.words.map(({ word, note }, nth) => {
+        const item = el(
+          "li",
+          { role: "option", id: `sql-word-${nth}` },
+          el("b", {}, word),
+          el("span", {}, note),
+        );
+        item.addEventListener("pointerdown", (event) => {
+          event.preventDefault();
+          this.accept(nth);
+        });
+        return item;
+      }),
+    );
+    this.words.hidden = false;
+    this.words.scrollTop = 0;
+    this.mark();
+  }
+
+  /** The tables and columns. Without a database there are none, and the first query says so. */
+  private known(): Promise<Column[]> {
+    const first = this.app.sources.find(({ info }) => info.sql);
+    const query = 'SELECT "table", "column", type, unit, meaning FROM columns';
+    this.columns ??= api.sql(first!.index, query, new AbortController().signal).then(
+      ({ rows }) =>
+        (rows as [string, string | null, string | null, string | null, string][]).map(
+          ([table, column, type, unit, meaning]) => ({ table, column, type, unit, meaning }),
+        ),
+      () => [],
+    );
+    return this.columns;
+  }
+
+  /** A key while words are shown. Enter takes a word only if the user moved to it. */
+  private choose(event: KeyboardEvent): void {
+    const last = this.completion!.words.length - 1;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) {
+      const next = this.chosen === null ? (step > 0 ? 0 : last) : this.chosen + step;
+      this.chosen = Math.max(0, Math.min(last, next));
+      this.mark();
+    } else if (event.key === "Tab" || (event.key === "Enter" && this.chosen !== null)) {
+      this.accept(this.chosen ?? 0);
+    } else if (event.key === "Escape") {
+      this.close();
+    } else {
+      if (event.key === "ArrowLeft" || event.key === "ArrowRight" || event.key === "Enter") this.close();
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  private mark(): void {
+    [...this.words.children].forEach((item, nth) => {
+      item.setAttribute("aria-selected", String(nth === this.chosen));
+      if (nth === this.chosen) item.scrollIntoView({ block: "nearest" });
+    });
+    this.text.setAttribute("aria-expanded", String(this.completion !== null));
+    if (this.chosen === null) this.text.removeAttribute("aria-activedescendant");
+    else this.text.setAttribute("aria-activedescendant", `sql-word-${this.chosen}`);
+  }
+
+  private accept(nth: number): void {
+    const { from, words } = this.completion!;
+    this.text.setRangeText(words[nth]!.word, from, this.text.selectionEnd, "end");
+    this.close();
+  }
+
+  private close(): void {
+    this.completion = this.chosen = null;
+    this.words.hidden = true;
+    this.mark();
   }
 
   private show(): void {

@@ -379,6 +379,37 @@ test("a query is answered below the picture; a row leads to its place; a link ho
   assert.doesNotMatch(page.url(), /sql=/);
 });
 
+test("tables and columns are completed as one types", async () => {
+  const page = await fresh();
+  await page.keyboard.press("q");
+  const words = () => page.locator("#sql-words b").allTextContents();
+  const text = () => page.inputValue("#sql textarea");
+  await page.keyboard.type("SELECT * FROM sli");
+  await page.waitForSelector("#sql-words:not([hidden])");
+  assert.deepEqual(await words(), ["slices"]);
+  assert.match((await page.textContent("#sql-words li"))!, /pieces of time in which a thread runs/);
+  await page.keyboard.press("Tab");
+  assert.equal(await text(), "SELECT * FROM slices");
+  await page.keyboard.type(" WHERE ");
+  assert.ok(!(await page.isVisible("#sql-words")), "nothing is typed of a word");
+  await page.keyboard.press("Control+Space");
+  await page.waitForSelector("#sql-words:not([hidden])");
+  assert.deepEqual((await words()).slice(0, 3), ["core", "thread", "start"]);
+  // Escape closes the words, not the box; Enter takes a word that was moved to.
+  await page.keyboard.press("Escape");
+  assert.ok(!(await page.isVisible("#sql-words")));
+  await page.keyboard.type("s");
+  await page.waitForSelector("#sql-words:not([hidden])");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await page.getAttribute("#sql textarea", "aria-activedescendant"), "sql-word-1");
+  await page.keyboard.press("Enter");
+  assert.equal(await text(), "SELECT * FROM slices WHERE stop");
+  await page.keyboard.type(" > 0");
+  await page.keyboard.press("Control+Enter");
+  await page.waitForSelector("#sql[data-state=ready]");
+});
+
 test("search finds a thread by name; names are not interpreted as HTML", async () => {
   const page = await fresh();
   await page.keyboard.press("/");

@@ -22,6 +22,7 @@ import {
   zoom,
   type View,
 } from "../../src/model/state";
+import { complete, tablesOf } from "../../src/model/complete";
 import { cellText, placeOf } from "../../src/model/rows";
 import { length, moment, niceStep, ticks } from "../../src/model/time";
 
@@ -110,6 +111,63 @@ test("ticks are round, spaced, inside the span, and have units", () => {
   }
 });
 
+test("tables are completed after FROM and JOIN, columns elsewhere", () => {
+  const column = (table: string, name: string | null, unit: string | null = null) => ({
+    table,
+    column: name,
+    type: name && "BIGINT",
+    unit,
+    meaning: `${table} ${name}`,
+  });
+  const schema = [
+    column("threads", null),
+    column("threads", "thread"),
+    column("threads", "tid"),
+    column("threads", "name"),
+    column("slices", null),
+    column("slices", "thread"),
+    column("slices", "start", "ns"),
+    column("processes", null),
+    column("processes", "pid"),
+    column("processes", "name"),
+  ];
+  /** The words at the `|` of a text. */
+  const words = (text: string) => {
+    const { from, words } = complete(text.replace("|", ""), text.indexOf("|"), schema);
+    assert.ok(from <= text.indexOf("|"));
+    return words.map(({ word }) => word).join(" ");
+  };
+  assert.equal(words("SELECT * FROM |"), "threads slices processes");
+  assert.equal(words("select * from s|"), "slices");
+  assert.equal(words("SELECT * FROM slices JOIN pr|"), "processes");
+  assert.equal(words("SELECT t| FROM threads"), "thread tid threads");
+  assert.equal(words("SELECT st| FROM threads"), "", "of no table of the query");
+  assert.equal(words("SELECT s| FROM slices AS x, threads"), "start slices");
+  assert.equal(
+    words("SELECT p.| FROM slices JOIN threads USING (thread) JOIN processes p USING (process)"),
+    "pid name",
+  );
+  assert.equal(words("SELECT threads.n| FROM threads"), "name");
+  assert.equal(words("SELECT x.| FROM slices x WHERE x.start > 1"), "thread start");
+  for (const inside of [
+    "SELECT 'na| FROM threads",
+    "SELECT 1 -- na| FROM threads",
+    "SELECT 'from | ' FROM threads",
+  ])
+    assert.equal(words(inside), "", inside);
+  assert.equal(words("SELECT 'it', -- no\n na| FROM threads"), "name");
+  assert.deepEqual(
+    [
+      ...tablesOf("SELECT 'from x' FROM a, b AS c LEFT JOIN d USING (e) JOIN (SELECT 1 FROM f) g ON true"),
+    ].flat(),
+    ["a", "a", "b", "b", "c", "b", "d", "d", "f", "f"],
+  );
+  assert.deepEqual(complete("SELECT st FROM slices", 9, schema), {
+    from: 7,
+    words: [{ word: "start", note: "BIGINT, ns – slices start" }],
+  });
+});
+
 test("a row of an answer has a place if it says a time or a thread", () => {
   const slice = ["name", "duration", "start", "core", "thread"];
   assert.deepEqual(placeOf(slice, ["cc1", 30, 100, 2, 7]), { from: 100, to: 130, thread: 7, core: 2 });
@@ -118,6 +176,8 @@ test("a row of an answer has a place if it says a time or a thread", () => {
   assert.deepEqual(placeOf(latency, [5, 10, 15, 3, 4, 7]), { from: 10, to: 15, thread: 7, core: 4 });
   assert.deepEqual(placeOf(["time", "core"], [9, 0]), { from: 9, to: null, thread: null, core: 0 });
   assert.deepEqual(placeOf(["thread"], [7]), { from: null, to: null, thread: 7, core: null });
+  // The kernel's number of a thread is not its number in the trace.
+  assert.equal(placeOf(["tid", "name"], [7, "sh"]), null);
   for (const [columns, row] of [
     [
       ["thread", "core"],

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = examples(&[
     "hearth report configure.trace",
-    "hearth report before.trace after.trace --by process",
+    "hearth report before.trace after.trace --by program",
 ]))]
 pub struct Args {
     /// A trace that `hearth record`, `hearth predict` or `hearth sim` wrote
