@@ -6,6 +6,7 @@ import { apply, toolbar } from "./ui/toolbar";
 import { sumUp } from "./ui/area";
 import { Details, type Marked } from "./ui/details";
 import { byId } from "./ui/dom";
+import { Events } from "./ui/events";
 import { Find } from "./ui/find";
 import { Follow } from "./ui/follow";
 import { help } from "./ui/help";
@@ -49,6 +50,7 @@ async function start(): Promise<void> {
     byId("details"),
     () => follow,
     () => mark(null),
+    () => void events.show(),
   );
   const tip = new Tip(app, byId("tip"), byId("cursor"));
   const search = new Search(
@@ -86,6 +88,7 @@ async function start(): Promise<void> {
 
   const find = new Find(app, follow, mark, tell);
   const sql = new Sql(app, follow, byId("sql"));
+  const events = new Events(app, follow, byId("events"));
 
   const link = async (): Promise<void> => {
     app.writeHash();
@@ -108,7 +111,7 @@ async function start(): Promise<void> {
     search.element,
   );
   overview(app, byId<HTMLCanvasElement>("overview"));
-  input({ app, follow, find, search, tip, sql, mark, help: () => keys.showModal() });
+  input({ app, follow, find, search, tip, sql, events, mark, help: () => keys.showModal() });
 
   let names = 0;
   app.onDraw(() => {

@@ -48,7 +48,50 @@ export interface Thread {
   name: string;
   parent: number | null;
   traced: boolean;
+  /** The kernel's number; `null`: unknown. */
+  tid: number | null;
+  process: Process | null;
   names?: string[];
+}
+
+export interface Process {
+  /** Number in the trace. */
+  process: number;
+  /** The kernel's number. */
+  pid: number;
+  name: string;
+}
+
+/** A process among the others. */
+export interface Family extends Process {
+  /** Its parent, the parent of that, and so on. */
+  ancestors: Process[];
+  /** The first of them, and the number of all. */
+  children: Process[];
+  child_count: number;
+  threads: number[];
+  thread_count: number;
+}
+
+/** A single event. What its kind does not have is `null`. */
+export interface RawEvent {
+  seq: number;
+  time: number;
+  core: number;
+  kind: string;
+  /** Of a switch, the thread that ran. */
+  thread: number | null;
+  /** Of a switch, the next thread; of a wake-up, the waker; of a fork, the child. */
+  other: number | null;
+  target: number | null;
+  detail: string | null;
+}
+
+export interface RawEvents {
+  events: RawEvent[];
+  /** Whether there are more. */
+  truncated: boolean;
+  until: number;
 }
 
 export type Stop = string;
@@ -265,6 +308,23 @@ export const usage = (
   const thread = only.thread === undefined ? "" : `&thread=${only.thread}`;
   const [from, to] = [Math.round(span.from), Math.round(span.to)];
   return json<Usage>(`api/traces/${trace}/usage?from=${from}&to=${to}&limit=100${cores}${thread}`, signal);
+};
+
+export const family = (trace: number, process: number) =>
+  json<Family>(`api/traces/${trace}/processes/${process}`);
+
+/** The first events of a part of a trace. */
+export const raw = (
+  trace: number,
+  span: { from: number; to: number },
+  only: { cores?: readonly number[] | undefined; thread?: number | undefined },
+  limit: number,
+) => {
+  const cores = only.cores ? `&cores=${only.cores.join()}` : "";
+  const thread = only.thread === undefined ? "" : `&thread=${only.thread}`;
+  const [from, to] = [Math.floor(span.from), Math.ceil(span.to)];
+  const range = `from=${Math.max(0, from)}&to=${Math.max(1, to)}`;
+  return json<RawEvents>(`api/traces/${trace}/raw?${range}&limit=${limit}${cores}${thread}`);
 };
 
 export const states = (

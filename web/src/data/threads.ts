@@ -1,7 +1,7 @@
 // Names of threads, fetched on demand.
 
 import * as api from "./api";
-import type { Thread } from "./api";
+import type { Process, Thread } from "./api";
 
 /** The server's limit of threads in one answer. Traces with fewer threads are fetched at once. */
 const MOST = 1000;
@@ -9,6 +9,18 @@ const AT_ONCE = 2;
 const BATCH = 500;
 /** Limit of names that wait to be fetched. */
 const QUEUE = 20_000;
+
+/** A thread of which only the number is known. */
+export const unknownThread = (thread: number, name = `thread ${thread}`): Thread => ({
+  thread,
+  name,
+  parent: null,
+  traced: false,
+  tid: null,
+  process: null,
+});
+
+export const processText = ({ name, pid }: Process): string => `${name || "process"} ${pid}`;
 
 export class Threads {
   private readonly known = new Map<number, Thread>();
@@ -25,7 +37,7 @@ export class Threads {
     count: number,
     private readonly changed: () => void,
   ) {
-    this.known.set(0, { thread: 0, name: "idle", parent: null, traced: false });
+    this.known.set(0, unknownThread(0, "idle"));
     if (count <= MOST) this.run(this.all());
   }
 
@@ -41,6 +53,12 @@ export class Threads {
   label(tid: number): string {
     const name = this.known.get(tid)?.name;
     return name ? `${name} (${tid})` : `thread ${tid}`;
+  }
+
+  /** Name and number of the thread's process; its own name, if that is unknown. */
+  process(tid: number): string {
+    const process = this.known.get(tid)?.process;
+    return process ? processText(process) : this.name(tid);
   }
 
   learn(threads: readonly Thread[]): void {

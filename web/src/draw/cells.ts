@@ -286,7 +286,7 @@ export function cellAt(
   return 0;
 }
 
-// ---- rows that are threads or programs -------------------------------------------------------------
+// ---- rows that are threads, processes or programs -------------------------------------------------------------
 
 export interface Stay {
   key: number;
@@ -326,7 +326,7 @@ export function stays(scene: Scene, source: Source, keyOf: (thread: number) => n
 /** A row for each of the busiest threads, in order of appearance. */
 export function rowsOf(
   all: readonly Stay[],
-  label: (key: number, thread: number) => string,
+  label: (thread: number) => string,
   most = 120,
 ): { key: number; label: string }[] {
   const sums = new Map<number, { time: number; first: number; thread: number }>();
@@ -342,7 +342,7 @@ export function rowsOf(
     .sort((a, b) => b[1].time - a[1].time)
     .slice(0, most)
     .sort((a, b) => a[1].first - b[1].first || a[0] - b[0])
-    .map(([key, { thread }]) => ({ key, label: label(key, thread) }));
+    .map(([key, { thread }]) => ({ key, label: label(thread) }));
 }
 
 export function drawStays({ p, scene, source, y0, rows }: Drawing, all: readonly Stay[]): void {

@@ -1,13 +1,13 @@
 // From a view to a scene, and what the scene lacks.
 
-import type { Field, TraceInfo } from "../data/api";
+import type { Field, Process, TraceInfo } from "../data/api";
 import { Chunks } from "../data/chunks";
 import { States } from "../data/states";
-import { Threads } from "../data/threads";
+import { processText, Threads } from "../data/threads";
 import { Tiles } from "../data/tiles";
 import { DARK, frequency, LIGHT, type Theme } from "../model/colour";
 import { passes } from "../model/filter";
-import { AXIS, layout } from "../model/layout";
+import { AXIS, layout, type OtherRow } from "../model/layout";
 import type { Span, TileId } from "../model/levels";
 import type { View } from "../model/state";
 import { rowsOf, stays } from "./cells";
@@ -85,7 +85,7 @@ export function compose(asked: Asked): { scene: Scene; content: number } {
       info: source.info,
       shown: (core: number) => !used || used[core]! > 0,
       others: view.rows === "core" ? null : otherRows(scene, source),
-      track: !figure && view.selection?.trace === source.index,
+      tracks: figure ? [] : trackedThreads(view, source.index),
     };
   });
   const placed = layout({
@@ -99,12 +99,49 @@ export function compose(asked: Asked): { scene: Scene; content: number } {
   return { scene: { ...scene, panels: placed.panels }, content: placed.height };
 }
 
-function otherRows(scene: Scene, source: Source): { key: number; label: string }[] {
+function otherRows(scene: Scene, source: Source): OtherRow[] {
   const all = stays(scene, source, keyOf(scene, source)).filter((stay) => stay.thread !== 0);
   source.threads.want(new Set(all.map((stay) => stay.thread).slice(0, 300)));
-  return rowsOf(all, (_, thread) =>
-    scene.view.rows === "process" ? source.threads.name(thread) : source.threads.label(thread),
-  );
+  const { threads } = source;
+  switch (scene.view.rows) {
+    case "process":
+      return rowsOf(all, (thread) => threads.process(thread));
+    case "program":
+      return rowsOf(all, (thread) => threads.name(thread));
+    default:
+      return byProcess(
+        rowsOf(all, (thread) => threads.label(thread)),
+        ({ key }) => threads.get(key)?.process ?? null,
+      );
+  }
+}
+
+/** Puts the rows of each process together, in the order of their first rows, with a header where one begins. */
+export function byProcess(
+  rows: readonly OtherRow[],
+  processOf: (row: OtherRow) => Process | null,
+): OtherRow[] {
+  const groups = new Map<number | null, OtherRow[]>();
+  for (const row of rows) {
+    const process = processOf(row);
+    const group = groups.get(process?.process ?? null);
+    if (group) group.push(row);
+    else groups.set(process?.process ?? null, [process ? { ...row, header: processText(process) } : row]);
+  }
+  const unknown = groups.get(null) ?? [];
+  groups.delete(null);
+  const known = [...groups.values()].flat();
+  if (known.length === 0 || unknown.length === 0) return [...known, ...unknown];
+  return [...known, { ...unknown[0]!, header: "process unknown" }, ...unknown.slice(1)];
+}
+
+/** The threads of a trace that have a track: the pinned ones, then the selected one. */
+export function trackedThreads(
+  { pins, selection }: Pick<View, "pins" | "selection">,
+  trace: number,
+): number[] {
+  const all = [...pins, ...(selection ? [selection] : [])].filter((one) => one.trace === trace);
+  return [...new Set(all.map(({ thread }) => thread))];
 }
 
 /** The tile of the whole trace. */
@@ -165,13 +202,12 @@ export function wantSlices(wanted: Map<string, Run>, scene: Scene, source: Sourc
   source.threads.want(new Set(here.filter((tid) => tid !== 0)));
 }
 
-/** Wants the states of the selected thread. */
+/** Wants the states of the threads that have a track. */
 export function wantStates(wanted: Map<string, Run>, scene: Scene, source: Source, done: () => void): void {
-  const { selection } = scene.view;
-  if (selection?.trace !== source.index) return;
-  for (const id of visible(scene, source)) {
-    if (!source.states.get(selection.thread, id))
-      wanted.set(...source.states.fetch(selection.thread, id, done));
+  for (const thread of trackedThreads(scene.view, source.index)) {
+    source.threads.want([thread]);
+    for (const id of visible(scene, source))
+      if (!source.states.get(thread, id)) wanted.set(...source.states.fetch(thread, id, done));
   }
 }
 

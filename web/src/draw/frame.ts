@@ -112,6 +112,8 @@ export function drawGutter({ p, scene, source, panel, y0, rows }: Drawing): void
   const some = lostEvents(source.info) > 0;
   const lossy = (row: Row) => byCore && some && (source.info.lost[row.key] ?? 0) > 0;
   drawLabels(p, scene, shown, y0, byCore ? (dies ? 34 : 58) : GUTTER - 14, lossy);
+  const style = { fill: scene.theme.ink, size: 10, most: GUTTER - 10 } as const;
+  for (const row of rows) if (row.header) p.text(6, y0 + row.y - 4, row.header, style);
 }
 
 /** Sockets and dies at the left of their rows. */

@@ -21,13 +21,27 @@ import { drawArrows, drawGlyphs, drawSlices, shownSlices, type RowOf } from "./s
 import { drawStrips, stripData } from "./strips";
 import { drawTrack } from "./track";
 
-const ROWS_NAME: Record<Rows, string> = { core: "core", thread: "thread", process: "program" };
+const ROWS_NAME: Record<Rows, string> = {
+  core: "core",
+  thread: "thread",
+  process: "process",
+  program: "program",
+};
 
-/** The row's key of a thread, for rows that are threads or programs. */
-export function keyOf(scene: Pick<Scene, "view">, source: Source): (thread: number) => number {
-  return scene.view.rows === "process"
-    ? (thread) => hashName(source.threads.name(thread))
-    : (thread) => thread;
+/** The row's key of a thread. A thread of an unknown process counts for its program: all threads of its name. */
+export function keyOf(scene: Pick<Scene, "view">, { threads }: Source): (thread: number) => number {
+  const program = (thread: number) => hashName(threads.name(thread));
+  switch (scene.view.rows) {
+    case "process":
+      return (thread) => {
+        const process = threads.get(thread)?.process;
+        return process ? -1 - process.process : program(thread);
+      };
+    case "program":
+      return program;
+    default:
+      return (thread) => thread;
+  }
 }
 
 export function drawPicture(p: Painter, scene: Scene): void {

@@ -1,9 +1,10 @@
-// The track of the selected thread: when it ran, was ready, and was blocked.
+// Tracks of the pinned threads and of the selected one: when they ran, were ready, and were blocked.
 
 import { css, mix, rgb } from "../model/colour";
 import { GUTTER } from "../model/layout";
 import { BINS } from "../model/levels";
 import { plotWidth, visible, xOf, type Drawing, type Scene, type Source } from "./scene";
+import type { Painter } from "./painter";
 import { bars } from "./strips";
 
 export interface Track {
@@ -53,16 +54,24 @@ export function trackColours(scene: Pick<Scene, "theme">): { running: string; re
 }
 
 export function drawTrack({ p, scene, source, panel, top: y0 }: Drawing): void {
-  const { selection } = scene.view;
-  if (!panel.track || !selection) return;
+  for (const track of panel.tracks) drawOne(p, scene, source, y0, track);
+}
+
+function drawOne(
+  p: Painter,
+  scene: Scene,
+  source: Source,
+  y0: number,
+  { thread, y, h }: { thread: number; y: number; h: number },
+): void {
   const { theme } = scene;
-  const [top, bottom] = [y0 + panel.track.y, y0 + panel.track.y + panel.track.h];
+  const [top, bottom] = [y0 + y, y0 + y + h];
   const colours = trackColours(scene);
-  const { running, runnable } = trackOf(scene, source, selection.thread);
+  const { running, runnable } = trackOf(scene, source, thread);
   const yOf = (share: number) => bottom - Math.max(share > 0 ? 1 : 0, Math.min(1, share) * (bottom - top));
   bars(p, runnable, yOf, bottom, colours.ready);
   bars(p, running, yOf, bottom, colours.running);
   p.line(GUTTER, bottom + 0.5, GUTTER + plotWidth(scene), bottom + 0.5, theme.line);
   const label = { anchor: "end", fill: theme.ink, size: 10.5, most: GUTTER - 16 } as const;
-  p.text(GUTTER - 8, (top + bottom) / 2 + 4, source.threads.name(selection.thread), label);
+  p.text(GUTTER - 8, (top + bottom) / 2 + 4, source.threads.name(thread), label);
 }

@@ -14,13 +14,15 @@ export const STRIP = 34;
 const STRIP_GAP = 5;
 /** Most pixels that a strip gets of the room that the rows leave. */
 const MOST_EXTRA = 40;
-/** Height of the track of the selected thread. */
+/** Height of the track of a pinned or selected thread. */
 const TRACK = 18;
 
 export interface Row {
-  /** A core, a thread, or the hash of a program's name. */
+  /** A core, a thread, a process (below 0), or the hash of a program's name. */
   key: number;
   label: string;
+  /** Above the row: the process of the rows from here on. */
+  header?: string;
   /** From the top of the panel's rows. */
   y: number;
   h: number;
@@ -53,8 +55,8 @@ export interface Panel {
   titleY: number;
   rowsY: number;
   rows: Rows;
-  /** The track of the selected thread. */
-  track: { y: number; h: number } | null;
+  /** The tracks of pinned threads and of the selected one. */
+  tracks: { thread: number; y: number; h: number }[];
   strips: StripPlace[];
   height: number;
 }
@@ -63,11 +65,16 @@ const HEIGHT: Record<Exclude<Height, "fit">, number> = { small: 5, normal: 12, l
 /** Heights of rows that fit the window. Below a pixel, cores share pixels. */
 const FIT = { least: 0.25, most: 160 };
 
+/** Height of a header, and the least height of rows that have one above them. */
+const HEADER = 15;
+const LEAST_HEADED = 8;
+
 interface Unit {
   key: number;
   label: string;
   /** Empty pixels above the row. */
   gap: number;
+  header?: string;
   socket?: number;
   llc?: number;
 }
@@ -127,8 +134,9 @@ export function place(units: readonly Unit[], h: number): Rows {
   let y = 0;
   for (const unit of units) {
     const gap = unit.gap === 1 ? (h >= 7 ? 2 : h >= 4 ? 1 : 0) : h >= 3 ? unit.gap : Math.min(unit.gap, 3);
-    y += gap;
-    rows.push({ key: unit.key, label: unit.label, y, h });
+    y += unit.header && h >= LEAST_HEADED ? HEADER : gap;
+    const header = unit.header && h >= LEAST_HEADED ? { header: unit.header } : {};
+    rows.push({ key: unit.key, label: unit.label, y, h, ...header });
     y += h;
   }
   return { rows, brackets: [...brackets("socket", units, rows), ...brackets("llc", units, rows)], height: y };
@@ -199,17 +207,24 @@ function grow(
   }
 }
 
-export function threadUnits(keys: readonly { key: number; label: string }[]): Unit[] {
-  return keys.map(({ key, label }) => ({ key, label, gap: 0 }));
+/** A row that is no core; `header`: a group of rows begins with it. */
+export interface OtherRow {
+  key: number;
+  label: string;
+  header?: string;
+}
+
+export function threadUnits(keys: readonly OtherRow[]): Unit[] {
+  return keys.map((row) => ({ ...row, gap: row.header ? 3 : 0 }));
 }
 
 export interface PanelInput {
   info: TraceInfo;
   /** Cores to show, or rows of another kind. */
   shown: (core: number) => boolean;
-  others: readonly { key: number; label: string }[] | null;
-  /** Whether it has a track of the selected thread. */
-  track?: boolean;
+  others: readonly OtherRow[] | null;
+  /** Threads that have a track. */
+  tracks?: readonly number[];
 }
 
 export interface LayoutInput {
@@ -241,9 +256,9 @@ export function layout(input: LayoutInput): { panels: Panel[]; height: number } 
   const share = input.room / Math.max(1, input.panels.length);
   const low = share < 420;
   const stripH = low ? STRIP - 12 : STRIP;
-  const belowRows = (strips: number, track: boolean) =>
-    BELOW_ROWS + (track ? TRACK + STRIP_GAP : 0) + strips * (stripH + STRIP_GAP) + BELOW_PANEL;
-  const parts = input.panels.map(({ info, shown, others, track = false }) => {
+  const belowRows = (strips: number, tracks: number) =>
+    BELOW_ROWS + tracks * (TRACK + STRIP_GAP) + strips * (stripH + STRIP_GAP) + BELOW_PANEL;
+  const parts = input.panels.map(({ info, shown, others, tracks = [] }) => {
     const units = others ? threadUnits(others) : coreUnits(info.cores, input.group, shown);
     const has = { sets: info.sets.length > 0, power: info.energy.length > 0 } as Partial<
       Record<Strip, boolean>
@@ -252,9 +267,9 @@ export function layout(input: LayoutInput): { panels: Panel[]; height: number } 
     if (input.height === "fit" && !input.figure && !others) {
       const room = share - TITLE - place(units, 1).height;
       // If cores have to share pixels, one strip stays.
-      strips = stripsIn(strips, (count) => count === 1 || belowRows(count, track) <= room);
+      strips = stripsIn(strips, (count) => count === 1 || belowRows(count, tracks.length) <= room);
     }
-    return { strips, below: belowRows(strips.length, track), units, others, track };
+    return { strips, below: belowRows(strips.length, tracks.length), units, others, tracks };
   });
   const fixed = parts.reduce((sum, { below }) => sum + TITLE + below, 0);
   const fill =
@@ -276,18 +291,18 @@ export function layout(input: LayoutInput): { panels: Panel[]; height: number } 
   }
   const panels: Panel[] = [];
   let y = 0;
-  parts.forEach(({ strips, below, track }, trace) => {
+  parts.forEach(({ strips, below, tracks }, trace) => {
     const rows = rowsOf[trace]!;
     let at = TITLE + rows.height + BELOW_ROWS;
-    const tracked = track ? { y: at, h: TRACK } : null;
-    if (track) at += TRACK + STRIP_GAP;
+    const tracked = tracks.map((thread, i) => ({ thread, y: at + i * (TRACK + STRIP_GAP), h: TRACK }));
+    at += tracks.length * (TRACK + STRIP_GAP);
     const places = strips.map((strip) => {
       const place = { strip, y: at, h: stripH + extra };
       at += place.h + STRIP_GAP;
       return place;
     });
     const height = TITLE + rows.height + below + places.length * extra;
-    panels.push({ trace, y, titleY: 0, rowsY: TITLE, rows, track: tracked, strips: places, height });
+    panels.push({ trace, y, titleY: 0, rowsY: TITLE, rows, tracks: tracked, strips: places, height });
     y += height;
   });
   return { panels, height: y };

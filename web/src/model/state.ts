@@ -15,7 +15,7 @@ export type Strip = (typeof STRIPS)[number];
 export const HEIGHTS = ["fit", "small", "normal", "large"] as const;
 export type Height = (typeof HEIGHTS)[number];
 
-export const ROWS = ["core", "thread", "process"] as const;
+export const ROWS = ["core", "thread", "process", "program"] as const;
 export type Rows = (typeof ROWS)[number];
 
 export const GROUPS = ["socket", "llc", "physical"] as const;
@@ -34,6 +34,12 @@ export interface Selection {
   /** Start and core of the selected slice, if there is one. */
   time?: number;
   core?: number;
+}
+
+/** A thread whose track stays in the picture. */
+export interface Pin {
+  trace: number;
+  thread: number;
 }
 
 /** A marked time; `cores` restricts it to some cores of a trace. */
@@ -63,12 +69,16 @@ export interface View {
   unused: boolean;
   filter: Filter;
   selection: Selection | null;
+  pins: Pin[];
   area: Area | null;
   /** Set while the box for queries is open. */
   sql: Sql | null;
   scroll: number;
   theme: "system" | "light" | "dark";
 }
+
+/** Limit of the pins of a link. */
+const MOST_PINS = 20;
 
 export function initial(): View {
   return {
@@ -83,6 +93,7 @@ export function initial(): View {
     unused: true,
     filter: {},
     selection: null,
+    pins: [],
     area: null,
     sql: null,
     scroll: 0,
@@ -141,6 +152,7 @@ export function toHash(view: View, start: View): string {
   const s = view.selection;
   if (s)
     out.set("select", [s.trace, s.thread, ...(s.time === undefined ? [] : [s.time, s.core ?? 0])].join("."));
+  if (view.pins.length) out.set("pin", view.pins.map((pin) => `${pin.trace}.${pin.thread}`).join("-"));
   if (view.area) out.set("area", spanText(view.area));
   if (view.area?.cores) out.set("cores", [view.area.trace ?? 0, ...view.area.cores].join("."));
   if (view.sql?.query) out.set("sql", `${view.sql.trace}.${view.sql.query}`);
@@ -178,6 +190,8 @@ export function fromHash(hash: string, start: View): View {
     view.selection = { trace: s[0]!, thread: s[1]! };
     if (s.length >= 4) Object.assign(view.selection, { time: s[2], core: s[3] });
   }
+  const pins = (text("pin") ?? "").split("-").slice(0, MOST_PINS).map(numbers);
+  view.pins = pins.flatMap((pin) => (pin?.length === 2 ? [{ trace: pin[0]!, thread: pin[1]! }] : []));
   const sql = /^(\d{1,2})\.(.+)$/s.exec(text("sql") ?? "");
   if (sql) view.sql = { trace: Number(sql[1]), query: sql[2]! };
   const scroll = Number(text("scroll"));

@@ -1,7 +1,8 @@
 // The panel on the right: the selected thread or the marked area.
 
 import type { App } from "../app";
-import type { Seen, Usage, Used, Why } from "../data/api";
+import type { Family, Seen, Usage, Used, Why } from "../data/api";
+import { processText } from "../data/threads";
 import type { Source } from "../draw/scene";
 import { watts } from "../model/energy";
 import type { Area } from "../model/state";
@@ -23,6 +24,9 @@ function power({ info }: Source, { from, to }: Area): string | null {
   return Number.isNaN(mean) ? null : `${mean.toPrecision(3)} W`;
 }
 
+/** Rows of a list of relatives. */
+const SHOWN = 12;
+
 export class Details {
   private marked: readonly Marked[] | null = null;
 
@@ -31,6 +35,7 @@ export class Details {
     private readonly element: HTMLElement,
     private readonly follow: () => Follow,
     private readonly noArea: () => void,
+    private readonly events: () => void,
   ) {}
 
   area(marked: readonly Marked[] | null): void {
@@ -66,9 +71,10 @@ export class Details {
     );
   }
 
-  private thread({ trace, thread, slice, at, why, usage }: Followed): Node[] {
+  private thread({ trace, thread, slice, at, why, usage, family }: Followed): Node[] {
     const follow = this.follow();
     const source = this.app.sources[trace]!;
+    const pinned = this.app.view.pins.some((pin) => pin.trace === trace && pin.thread === thread.thread);
     const names = (thread.names ?? []).filter((name) => name !== thread.name);
     const nodes: Node[] = [
       button("✕", "Close (Esc)", () => follow.clear(), { class: "quiet close", "aria-label": "Close" }),
@@ -84,12 +90,19 @@ export class Details {
         button("‹ previous", "Previous slice (,)", () => void follow.jump("back")),
         button("next ›", "Next slice (.)", () => void follow.jump("forward")),
         button("fit", "Fit the slice into the window (f)", () => follow.fit()),
+        button(pinned ? "unpin" : "pin", "Keep its track below the rows (p)", () => follow.pin(), {
+          id: "pin",
+        }),
+        button("events", "Its events, one by one (e)", this.events, { id: "raw" }),
       ),
       facts([
         ["parent", thread.parent ? this.threadLink(trace, thread.parent, "parent") : "none known"],
         ["part of the command", thread.traced ? "yes" : "no"],
         ["names before", names.length ? names.join(", ") : null],
+        ["tid", thread.tid === null ? null : String(thread.tid)],
+        ["process", thread.process && processText(thread.process)],
       ]),
+      ...(family ? this.family(trace, family) : []),
     ];
     if (!slice) return [...nodes, ...totals(source, thread.thread, usage)];
     const wake =
@@ -136,6 +149,25 @@ export class Details {
     return [...nodes, ...totals(source, thread.thread, usage)];
   }
 
+  /** The process among its relatives, and its threads. */
+  private family(trace: number, { ancestors, children, child_count, threads, thread_count }: Family): Node[] {
+    const list = (name: string, items: Node[], all: number) => {
+      const more = all - items.length;
+      const rest = more > 0 ? [el("li", {}, `and ${more.toLocaleString("en")} more`)] : [];
+      return items.length ? [el("ul", { "aria-label": name }, ...items, ...rest)] : [];
+    };
+    const forked = children.slice(0, SHOWN).map((child) => el("li", {}, processText(child)));
+    const own = threads.slice(0, SHOWN).map((tid) => el("li", {}, this.threadLink(trace, tid)));
+    const others = thread_count > 1;
+    return [
+      facts([["forked by", ancestors.map(processText).join(" ‹ ") || null]]),
+      ...(child_count > 0 ? [el("h3", {}, `Its process forked ${child_count.toLocaleString("en")}`)] : []),
+      ...list("Processes that it forked", forked, child_count),
+      ...(others ? [el("h3", {}, `${thread_count.toLocaleString("en")} threads of the process`)] : []),
+      ...(others ? list("Threads of the process", own, thread_count) : []),
+    ];
+  }
+
   private areaFacts(area: Area): Node[] {
     const nodes: Node[] = [
       button("✕", "Remove the area (Esc)", this.noArea, {
@@ -149,6 +181,7 @@ export class Details {
         ["to", moment(area.to)],
         ["cores", area.cores ? ranges(area.cores) : null],
       ]),
+      el("div", { class: "row" }, button("events", "Its events, one by one (e)", this.events)),
     ];
     if (!this.marked) return [...nodes, el("p", { class: "sub" }, "adding up …")];
     for (const { source, sums, usage } of this.marked) {

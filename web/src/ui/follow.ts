@@ -2,11 +2,13 @@
 
 import type { App } from "../app";
 import * as api from "../data/api";
-import type { At, Slice, Thread, Usage, Why } from "../data/api";
+import type { At, Family, Slice, Thread, Usage, Why } from "../data/api";
+import { unknownThread } from "../data/threads";
 import { AXIS, GUTTER, rowAt, type Row } from "../model/layout";
 import type { Area } from "../model/state";
 import { plotWidth, slicesHere, timeAt, type Source } from "../draw/scene";
 import { cellAt } from "../draw/cells";
+import { keyOf } from "../draw/picture";
 
 export interface Hit {
   source: Source;
@@ -29,8 +31,9 @@ export function hit(app: App, x: number, y: number): Hit | null {
     const time = timeAt(scene, x);
     if (time < 0 || time >= source.info.duration) return null;
     if (scene.view.rows === "core") return { source, core: row.key, thread: null, row, time };
+    const key = keyOf(scene, source);
     const core = source.info.cores.findIndex(
-      (_, core) => cellAt(scene, source, "thread", core, time) === row.key,
+      (_, core) => key(cellAt(scene, source, "thread", core, time)) === row.key,
     );
     return { source, core, thread: scene.view.rows === "thread" ? row.key : null, row, time };
   }
@@ -60,6 +63,8 @@ export interface Followed {
   why: Why | null;
   /** The totals of the thread in the whole run. */
   usage: Usage | null;
+  /** The relatives of its process; `null`: not known, or not yet. */
+  family: Family | null;
 }
 
 export class Follow {
@@ -98,14 +103,10 @@ export class Follow {
     const source = this.app.sources[trace]!;
     const selection = { trace, thread: tid, ...(slice ? { time: slice.from, core: slice.core } : {}) };
     this.app.change({ selection });
-    const known = source.threads.get(tid) ?? {
-      thread: tid,
-      name: `thread ${tid}`,
-      parent: null,
-      traced: false,
-    };
+    const known = source.threads.get(tid) ?? unknownThread(tid);
     const last = this.followed?.trace === trace && this.followed.thread.thread === tid ? this.followed : null;
-    this.followed = { trace, thread: known, slice, at: null, why: null, usage: last?.usage ?? null };
+    const family = last?.family ?? null;
+    this.followed = { trace, thread: known, slice, at: null, why: null, usage: last?.usage ?? null, family };
     this.changed(this.followed);
     if (!last?.usage) void this.sumUp(trace, tid);
     const [thread, at, why] = await Promise.all([
@@ -123,9 +124,21 @@ export class Follow {
     if (whole && whole.from !== slice?.from)
       this.app.change({ selection: { trace, thread: tid, time: whole.from, core: whole.core } });
     const { usage } = this.followed;
-    this.followed = { trace, thread, slice: whole, at, why: why?.thread === tid ? why : null, usage };
+    const shown = { trace, thread, slice: whole, at, why: why?.thread === tid ? why : null, usage };
+    this.followed = { ...shown, family: this.followed.family };
+    if (!this.followed.family && thread.process) void this.meet(trace, tid, thread.process.process);
     source.threads.want([thread.parent, slice?.wake?.waker, at?.waker].filter((tid): tid is number => !!tid));
     this.said(`${thread.name}, thread ${tid} selected`);
+    this.changed(this.followed);
+  }
+
+  /** Fetches the relatives of the thread's process. */
+  private async meet(trace: number, thread: number, process: number): Promise<void> {
+    const family = await api.family(trace, process).catch(() => null);
+    const now = this.followed;
+    if (now?.trace !== trace || now.thread.thread !== thread) return;
+    this.app.sources[trace]!.threads.want(family?.threads ?? []);
+    this.followed = { ...now, family };
     this.changed(this.followed);
   }
 
@@ -188,6 +201,18 @@ export class Follow {
     if (!next) return this.said(direction === "forward" ? "No later slice" : "No earlier slice");
     this.app.show(next.from, next.to);
     await this.select(selection.trace, selection.thread, next);
+  }
+
+  /** Pins the selected thread's track below the rows, or removes it. */
+  pin(): void {
+    const { selection, pins } = this.app.view;
+    if (!selection) return this.said("Select a thread first");
+    const { trace, thread } = selection;
+    const others = pins.filter((pin) => pin.trace !== trace || pin.thread !== thread);
+    const pinned = others.length < pins.length;
+    this.app.change({ pins: pinned ? others : [...pins, { trace, thread }] });
+    this.said(pinned ? "Unpinned" : "Pinned");
+    this.changed(this.followed);
   }
 
   /** Fits the marked area, the selected slice, or everything. */

@@ -17,6 +17,8 @@ const KEYS: [string[], string][] = [
   [[",", "."], "its previous, next slice"],
   [["l", "o"], "next long wake-up, overload"],
   [["Shift", "l o"], "previous long wake-up, overload"],
+  [["p"], "pin the selected thread's track, or remove it"],
+  [["e"], "events of the selection, one by one"],
   [["f"], "fit the selected slice or the area"],
   [["m"], "mark the selected slice, or the window"],
   [["/"], "search threads"],

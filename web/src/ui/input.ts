@@ -6,6 +6,7 @@ import { COLOURS, zoom } from "../model/state";
 import { timeAt } from "../draw/scene";
 import { typing } from "./dom";
 import type { Area } from "../model/state";
+import type { Events } from "./events";
 import type { Find } from "./find";
 import { coresBetween, hit, type Follow } from "./follow";
 import type { Search } from "./search";
@@ -24,6 +25,7 @@ interface Parts {
   tip: Tip;
   find: Find;
   sql: Sql;
+  events: Events;
   mark: (area: Area | null) => void;
   help: () => void;
 }
@@ -141,7 +143,7 @@ function wheel({ app, tip }: Parts): void {
   );
 }
 
-function keys({ app, follow, find, sql, search, mark, help }: Parts): void {
+function keys({ app, follow, find, sql, events, search, mark, help }: Parts): void {
   const held = new Map<string, number>();
   let last = 0;
   const step = (now: number) => {
@@ -212,6 +214,8 @@ function keys({ app, follow, find, sql, search, mark, help }: Parts): void {
     o: (shift) => void find.go("overload", shift),
     q: () => sql.toggle(),
     f: () => follow.fit(),
+    p: () => follow.pin(),
+    e: () => void events.show(),
     m: () => {
       const slice = follow.followed?.slice;
       const { from, to } = app.span;

@@ -47,7 +47,12 @@ const GROUP_NAME: Record<string, string> = {
   physical: "SMT siblings",
 };
 const HEIGHT_NAME: Record<string, string> = { fit: "fit window" };
-const ROW_NAME: Record<string, string> = { core: "cores", thread: "threads", process: "programs" };
+const ROW_NAME: Record<string, string> = {
+  core: "cores",
+  thread: "threads",
+  process: "processes",
+  program: "programs",
+};
 
 function menu(name: string, title: string, ...inside: Node[]): HTMLDetailsElement {
   const details = el("details", {}, el("summary", { title }, name), el("div", { class: "menu" }, ...inside));

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -47,6 +48,45 @@ const open = browse();
 const folder = temporary();
 let viewer: Served;
 let poor: Served;
+let recorded: Served;
+
+/** A recording as text, with the kernel's numbers: `sh` has two threads and forks two processes of one name. */
+const RECORDING = (() => {
+  const lines: string[] = [];
+  const line = (us: number, [comm, tid, pid]: readonly [string, number, number], event: string) =>
+    lines.push(`${comm}-${tid} (${pid}) [000] d..2. 1.${String(us).padStart(6, "0")}: ${event}`);
+  const [sh, helper] = [
+    ["sh", 10, 10],
+    ["helper", 11, 10],
+  ] as const;
+  const [one, two] = [
+    ["cc1", 20, 20],
+    ["cc1", 21, 21],
+  ] as const;
+  type Task = typeof sh | typeof helper | typeof one | typeof two;
+  const go = (us: number, prev: Task, next: Task) =>
+    line(
+      us,
+      prev,
+      `sched_switch: prev_comm=${prev[0]} prev_pid=${prev[1]} prev_prio=120 prev_state=S ==> next_comm=${next[0]} next_pid=${next[1]} next_prio=120`,
+    );
+  const fork = (us: number, child: Task) => {
+    line(us, sh, `task_newtask: pid=${child[1]} comm=sh clone_flags=1200011 oom_score_adj=0`);
+    line(us, sh, `sched_process_fork: comm=sh pid=10 child_comm=${child[0]} child_pid=${child[1]}`);
+    line(us + 1, sh, `sched_wakeup_new: comm=${child[0]} pid=${child[1]} prio=120 target_cpu=000`);
+  };
+  fork(100, one);
+  fork(200, two);
+  let now = 1000;
+  for (const next of [one, two, helper, sh, one, two]) {
+    const prev = ({ 1000: sh, 2000: one, 3000: two, 4000: helper, 5000: sh, 6000: one } as const)[now]!;
+    go(now, prev, next);
+    now += 1000;
+  }
+  go(now, two, sh);
+  line(now + 500, sh, "sched_process_exit: comm=sh pid=10 prio=120");
+  return lines.join("\n") + "\n";
+})();
 
 before(async () => {
   const hearth = program("HEARTH");
@@ -57,21 +97,35 @@ before(async () => {
       ["sim", "-p", policy, "-m", "ryzen-3400g", "-w", "./make.json", "-o", `${policy}.trace`],
       { cwd: folder, stdio: ["ignore", "ignore", "inherit"] },
     );
+  writeFileSync(join(folder, "recording.txt"), RECORDING);
+  execFileSync(hearth, ["import", "recording.txt", "-o", "recorded.trace"], { cwd: folder, stdio: "ignore" });
   const env = { ...process.env, EVENTS: "200000", POOR: "1" };
-  [viewer, poor] = await Promise.all([
+  [viewer, recorded, poor] = await Promise.all([
     serve(hearth, ["cfs.trace", "nest.trace"], { cwd: folder }),
+    serve(hearth, ["recorded.trace"], { cwd: folder }),
     start(program("HEARTH_SERVE"), [], { env }),
   ]);
 });
 after(() => {
   viewer?.stop();
   poor?.stop();
+  recorded?.stop();
 });
 
 async function fresh(hash = "", options: Parameters<typeof open>[1] & { server?: Served } = {}) {
   const page = await open(`${(options.server ?? viewer).address}${hash}`, options);
   await ready(page);
   return page;
+}
+
+/** Selects the first thread that a search finds. */
+async function search(page: Opened, text: string) {
+  await page.keyboard.press("/");
+  await page.keyboard.type(text);
+  await page.waitForSelector("#found li[role=option]");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#details:not([hidden]) h3");
+  await settle(page);
 }
 
 const settle = (page: Opened) => page.waitForTimeout(200).then(() => ready(page));
@@ -408,6 +462,104 @@ test("tables and columns are completed as one types", async () => {
   await page.keyboard.type(" > 0");
   await page.keyboard.press("Control+Enter");
   await page.waitForSelector("#sql[data-state=ready]");
+});
+
+test("a thread has its process, with who forked it and its threads; rows are grouped by process", async () => {
+  const page = await fresh("", { server: recorded });
+  await search(page, "21");
+  await page.waitForSelector("#details dt:text-is('forked by')");
+  const fact = (name: string) => page.textContent(`#details dt:text-is("${name}") + dd`);
+  assert.deepEqual(
+    [
+      await page.textContent("#details h2"),
+      await fact("tid"),
+      await fact("process"),
+      await fact("forked by"),
+    ],
+    ["cc1", "21", "cc1 21", "sh 10"],
+  );
+  await page.click("#parent");
+  await page.waitForSelector('#details ul[aria-label="Processes that it forked"]');
+  assert.equal(await fact("process"), "sh 10");
+  const items = (name: string) => page.locator(`#details ul[aria-label="${name}"] li`).allTextContents();
+  assert.deepEqual(await items("Processes that it forked"), ["cc1 20", "cc1 21"]);
+  const own = (await items("Threads of the process")).map((text) => text.replace(/ \(\d+\)/, ""));
+  assert.deepEqual(own.sort(), ["helper", "sh"]);
+
+  // Two processes of one name are two rows, and one program; threads have their process above them.
+  const labels = async (rows: string) => {
+    await page.selectOption("#rows", rows);
+    await settle(page);
+    await page.click("summary[title='Save the picture']");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("#save-svg")]);
+    await page.keyboard.press("Escape");
+    const svg = await readFile(await download.path(), "utf8");
+    const texts = [...svg.matchAll(/<text[^>]* x="([\d.]+)"[^>]* font-size="10"[^>]*>([^<]*)<\/text>/g)];
+    const left = texts.filter(([, x]) => Number(x) <= GUTTER - 8).map((found) => found[2]!);
+    return left.filter((text) => /^(sh|cc1|helper)\b/.test(text)).sort();
+  };
+  assert.deepEqual(await labels("process"), ["cc1 20", "cc1 21", "sh 10"]);
+  assert.deepEqual(await labels("program"), ["cc1", "helper", "sh"]);
+  const threads = (await labels("thread")).filter((label) => !label.includes("("));
+  assert.deepEqual(threads, ["cc1 20", "cc1 21", "sh 10"]);
+});
+
+test("a pinned thread keeps its track; a link holds the pins", async () => {
+  const page = await fresh("", { server: recorded });
+  const picture = async (of: Opened) => {
+    // Without the tip and the sign of the focus.
+    await of.mouse.move(5, 5);
+    await of.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+    await settle(of);
+    return createHash("md5")
+      .update(await of.locator("#picture").screenshot())
+      .digest("hex");
+  };
+  const plain = await picture(page);
+  await search(page, "helper");
+  await page.click("#pin");
+  await settle(page);
+  assert.match(page.url(), /pin=0\.\d+/);
+  assert.equal(await page.textContent("#pin"), "unpin");
+  await page.click("#details .close");
+  await settle(page);
+  await page.keyboard.press("0");
+  await settle(page);
+  assert.doesNotMatch(page.url(), /select=/);
+  const pinned = await picture(page);
+  assert.notEqual(pinned, plain, "its track stays without the selection");
+  const other = await fresh(new URL(page.url()).hash, { server: recorded });
+  await settle(other);
+  assert.equal(await picture(other), pinned);
+  await search(page, "helper");
+  await page.keyboard.press("p");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("0");
+  await settle(page);
+  assert.doesNotMatch(page.url(), /pin=/);
+  assert.equal(await picture(page), plain);
+});
+
+test("the events of a selection are listed one by one", async () => {
+  const page = await fresh("#area=2800000-6000000", { server: recorded });
+  await page.click("#details button:text-is('events')");
+  await page.waitForSelector("#events[data-state=ready]");
+  assert.match((await page.textContent("#events p"))!, /^\d+ events of the marked area$/);
+  const kinds = () => page.locator("#events tbody td:nth-child(3)").allTextContents();
+  assert.ok(
+    (await kinds()).every((kind) => ["switch", "wakeup"].includes(kind)),
+    String(await kinds()),
+  );
+  await page.locator("#events tbody button:has-text('helper')").first().click();
+  await page.waitForSelector("#details h2:text-is('helper')");
+  await page.keyboard.press("e");
+  await page.waitForFunction(() =>
+    /helper .*, the marked area/.test(document.querySelector("#events p")!.textContent!),
+  );
+  const rows = await page.locator("#events tbody tr").allTextContents();
+  assert.ok(rows.length >= 2 && rows.every((row) => row.includes("helper")), rows.join("\n"));
+  await page.click("#events .close");
+  assert.ok(!(await page.isVisible("#events")));
 });
 
 test("search finds a thread by name; names are not interpreted as HTML", async () => {

@@ -23,6 +23,10 @@ import {
   type View,
 } from "../../src/model/state";
 import { complete, tablesOf } from "../../src/model/complete";
+import type { Process } from "../../src/data/api";
+import { unknownThread } from "../../src/data/threads";
+import { byProcess, trackedThreads } from "../../src/draw/compose";
+import { place, threadUnits } from "../../src/model/layout";
 import { cellText, placeOf } from "../../src/model/rows";
 import { length, moment, niceStep, ticks } from "../../src/model/time";
 
@@ -214,6 +218,44 @@ test("times have fitting units", () => {
   assert.deepEqual([0.7, 1, 1.2, 3, 7].map(niceStep), [1, 1, 2, 5, 10]);
 });
 
+test("threads of a process are together, below its name", () => {
+  const rows = [5, 1, 7, 6, 9].map((key) => ({ key, label: `t${key}` }));
+  const process = { process: 3, pid: 30, name: "sh" };
+  const of: Record<number, Process> = { 5: process, 6: process, 9: { process: 4, pid: 31, name: "" } };
+  assert.deepEqual(
+    byProcess(rows, ({ key }) => of[key] ?? null).map(({ key, header }) => [key, header]),
+    [
+      [5, "sh 30"],
+      [6, undefined],
+      [9, "process 31"],
+      [1, "process unknown"],
+      [7, undefined],
+    ],
+  );
+  assert.deepEqual(
+    byProcess(rows, () => null),
+    rows,
+    "a trace without processes has no headers",
+  );
+  const placed = place(threadUnits(byProcess(rows, ({ key }) => of[key] ?? null)), 12).rows;
+  assert.deepEqual(
+    placed.map(({ y }) => y),
+    [15, 27, 54, 81, 93],
+  );
+  assert.ok(place(threadUnits([{ key: 1, label: "", header: "sh" }]), 5).rows[0]!.header === undefined);
+});
+
+test("a thread has a track if it is pinned or selected", () => {
+  const pins = [
+    { trace: 0, thread: 4 },
+    { trace: 1, thread: 5 },
+  ];
+  assert.deepEqual(trackedThreads({ pins, selection: { trace: 0, thread: 7 } }, 0), [4, 7]);
+  assert.deepEqual(trackedThreads({ pins, selection: { trace: 0, thread: 4 } }, 0), [4]);
+  assert.deepEqual(trackedThreads({ pins, selection: null }, 1), [5]);
+  assert.deepEqual(fromHash("#pin=0.4-x-1.5.6-1.5", initial()).pins, pins);
+});
+
 test("a link contains the whole view", () => {
   const view: View = {
     named: "a & b",
@@ -227,6 +269,10 @@ test("a link contains the whole view", () => {
     unused: false,
     filter: { traced: true, name: "^cc1|<b>&=#", thread: [4, 5] },
     selection: { trace: 1, thread: 9, time: 33, core: 7 },
+    pins: [
+      { trace: 0, thread: 4 },
+      { trace: 1, thread: 12 },
+    ],
     area: { from: 20, to: 30, trace: 1, cores: [0, 4, 1] },
     sql: { trace: 1, query: "SELECT '&=#.%'\nFROM \"a\" -- ü" },
     scroll: 12,
@@ -318,7 +364,7 @@ test("a filter matches a regular expression, or else plain text", () => {
   assert.ok(pattern("^cc")("cc1") && !pattern("^cc")("gcc"));
   assert.ok(pattern("a(b")("xA(By"));
   const threads = {
-    get: (t: number) => ({ thread: t, name: t === 1 ? "cc1" : "make", parent: null, traced: t < 3 }),
+    get: (t: number) => ({ ...unknownThread(t, t === 1 ? "cc1" : "make"), traced: t < 3 }),
   };
   const view = initial();
   assert.equal(passes(view, 0, threads), null);

@@ -46,7 +46,7 @@ pub struct Args {
     #[arg(long, value_parser = ["frequency", "queue", "thread", "process", "reason"])]
     colour_by: Option<String>,
     /// What a row stands for [default: core]
-    #[arg(long, value_parser = ["core", "thread", "process"])]
+    #[arg(long, value_parser = ["core", "thread", "process", "program"])]
     rows: Option<String>,
     /// Show cores that never ran a thread
     #[arg(long)]

@@ -92,7 +92,9 @@ fn a_figure_has_title_axis_and_legend() {
     let own = svg(&["--view", "own.toml"]);
     assert!(own.contains(">primary</text>") && !own.contains("underload"), "{own:.2000}");
     assert!(svg(&["--view", "queue", "--colour-by", "thread"]).contains("colours identify threads"));
-    assert!(svg(&["--rows", "process", "--to", "50ms"]).contains("program / time"));
+    // A simulated trace has no processes: their rows are programs, too.
+    assert!(svg(&["--rows", "process", "--to", "50ms"]).contains("process / time"));
+    assert!(svg(&["--rows", "program", "--to", "50ms"]).contains("program / time"));
 }
 
 #[test]

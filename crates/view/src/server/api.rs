@@ -8,9 +8,11 @@
 //! | `api/traces` | of each trace: name, machine, source, duration, events (lost, inferred), cores, whether there is `sql`, reasons, sets, frequencies, energy, threads, levels, warnings |
 //! | `api/traces/N/tiles/L/K?fields=busy,mhz` | the [fields](hearth_trace::tiles::Field) of tile (L, K) in this order, little-endian, each padded to 8 bytes |
 //! | `api/traces/N/events?from=&to=&limit=&whole=` | slices (who, where, when, mean frequency, why it stopped, who woke it, placement reason) and marks; at most 20,000 together (default 5000), from at most 4 million events: else `truncated`, and with `whole=true` empty |
-//! | `api/traces/N/threads?q=&limit=` | threads whose number is `q` or whose name contains it, ignoring case; at most 1000 |
+//! | `api/traces/N/threads?q=&limit=` | threads whose number, kernel number or pid is `q`, or whose name or process's name contains it, ignoring case; at most 1000 |
 //! | `api/traces/N/threads?ids=1,2` | these threads |
-//! | `api/traces/N/threads/T` | one thread |
+//! | `api/traces/N/threads/T` | one thread: its numbers in the trace and in the kernel, name, parent, whether it is traced, process |
+//! | `api/traces/N/processes/P` | a process of the trace: pid, name, ancestors, children, threads |
+//! | `api/traces/N/raw?from=&to=&cores=0-3,8&thread=&limit=` | single events with their positions; at most 1000; `until` says how far it came in five seconds |
 //! | `api/traces/N/threads/T/next?time=&direction=` | its next slice `forward` or `back` from there, or `null`; gives up after five seconds |
 //! | `api/traces/N/threads/T/states/L/K` | how long it ran and was ready in each bin of tile (L, K) |
 //! | `api/traces/N/usage?from=&to=&cores=0-3,8&thread=&limit=` | threads that ran or were ready there, and their sums; `until` says how far it came in five seconds |
@@ -26,7 +28,7 @@ use super::error::Refusal;
 use super::viewed::Viewed;
 use super::views::View;
 use super::work::WorkPool;
-use super::{find, look, slices, sql, tiles, usage, why};
+use super::{find, look, raw, slices, sql, tiles, usage, why};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -54,6 +56,7 @@ type Answer = Result<Response, Refusal>;
 
 const MOST_EVENTS: usize = 20_000;
 const MOST_THREADS: usize = 1000;
+const MOST_RAW: usize = 1000;
 
 pub fn routes() -> Router<Arc<Shared>> {
     Router::new()
@@ -66,6 +69,8 @@ pub fn routes() -> Router<Arc<Shared>> {
         .route("/traces/{trace}/threads/{thread}/states/{level}/{index}", get(states))
         .route("/traces/{trace}/at", get(at))
         .route("/traces/{trace}/why", get(why))
+        .route("/traces/{trace}/processes/{process}", get(process))
+        .route("/traces/{trace}/raw", get(raw))
         .route("/traces/{trace}/usage", get(usage))
         .route("/traces/{trace}/find", get(find))
         .route("/traces/{trace}/sql", get(select))
@@ -220,6 +225,17 @@ async fn thread(State(app): App, at: Result<Path<(usize, Tid)>, PathRejection>) 
     json(thread.ok_or_else(|| no_thread(tid))?)
 }
 
+async fn process(State(app): App, at: Result<Path<(usize, u32)>, PathRejection>) -> Answer {
+    let (number, process) = path(at)?;
+    let family = trace(&app, number)?.family(process);
+    json(family.ok_or_else(|| {
+        Refusal::not_found(
+            format!("there is no process {process}"),
+            "a thread says its process, if it is known",
+        )
+    })?)
+}
+
 fn no_thread(tid: Tid) -> Refusal {
     Refusal::not_found(format!("there is no thread {tid}"), "search by name: threads?q=NAME")
 }
@@ -306,6 +322,22 @@ async fn usage(
         let trace = trace(app, number)?;
         let cores = cores.map(|text| core_list(&text, trace.header().cores.len())).transpose()?;
         Ok(usage::usage(trace, usage::Area { from, to, cores, thread }, limit)?)
+    });
+    json(found.await?)
+}
+
+async fn raw(
+    State(app): App,
+    number: Result<Path<usize>, PathRejection>,
+    asked: Result<Query<Uses>, QueryRejection>,
+) -> Answer {
+    let (number, Uses { from, to, cores, thread, limit }) = (path(number)?, query(asked)?);
+    in_order(from, to)?;
+    let limit = limit.unwrap_or(200).min(MOST_RAW);
+    let found = work(app, move |app| {
+        let trace = trace(app, number)?;
+        let cores = cores.map(|text| core_list(&text, trace.header().cores.len())).transpose()?;
+        Ok(raw::raw(trace, &raw::Selected { from, to, cores, thread }, limit)?)
     });
     json(found.await?)
 }

@@ -16,6 +16,7 @@ mod listen;
 mod local;
 mod look;
 mod page;
+mod raw;
 mod slices;
 mod sql;
 mod tiles;

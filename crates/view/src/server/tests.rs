@@ -14,17 +14,20 @@ const TOKEN: &str = "0123456789abcdef";
 fn trace() -> Trace {
     let at = |time, core, kind| Event { time, core, kind };
     let run = |time, core, next| at(time, core, Kind::Switch { prev: IDLE, stop: Stop::Preempted, next });
-    let thread = |tid, name: &str| ThreadInfo {
+    let thread = |tid, name: &str, process| ThreadInfo {
         tid,
         name: name.into(),
         parent: tid - 1,
         traced: true,
-        ..ThreadInfo::default()
+        kernel_tid: Some(40 + tid),
+        process,
     };
+    let process = |pid, name: &str, parent| ProcessInfo { pid, name: name.into(), parent };
     let header = Header {
         cores: vec![CoreInfo::default(); 3],
         duration: 3_000_000,
-        threads: vec![thread(1, "make"), thread(2, "Cc1 <b>")],
+        threads: vec![thread(1, "make", Some(1)), thread(2, "Cc1 <b>", None)],
+        processes: vec![process(1, "init", None), process(41, "gmake", Some(0)), process(77, "sh", Some(1))],
         sets: vec!["primary".into()],
         reasons: vec!["attached".into()],
         ..Header::default()
@@ -274,6 +277,9 @@ fn threads_are_found_by_name_and_number_and_followed() {
     let names = |path: &str| get(path).json().as_array().expect("threads").len();
     assert_eq!(names("api/traces/0/threads?q=CC"), 1);
     assert_eq!(names("api/traces/0/threads?q=2"), 1);
+    // The kernel's number of a thread, that of a process, and a process's name.
+    assert_eq!((names("api/traces/0/threads?q=42"), names("api/traces/0/threads?q=41")), (1, 1));
+    assert_eq!(get("api/traces/0/threads?q=gmake").json()[0]["thread"], 1);
     assert_eq!(names("api/traces/0/threads?limit=1"), 1);
     assert_eq!(get("api/traces/0/threads/2").json()["parent"], 1);
     let next = get("api/traces/0/threads/2/next?time=0").json();
@@ -499,4 +505,50 @@ fn half_open_connections_end_and_leave_room() {
         let mut rest = Vec::new();
         stream.read_to_end(&mut rest).expect("closed by the server");
     }
+}
+
+/// A thread has its numbers, and a process its relatives. What is unknown is null.
+#[test]
+fn processes_have_relatives_and_threads() {
+    let make = json!({ "process": 1, "pid": 41, "name": "gmake" });
+    let thread = get("api/traces/0/threads/1").json();
+    assert_eq!((&thread["tid"], &thread["process"]), (&json!(41), &make));
+    let thread = get("api/traces/0/threads/2").json();
+    assert_eq!((&thread["tid"], &thread["process"]), (&json!(42), &Value::Null));
+    let family = get("api/traces/0/processes/1").json();
+    let expected = json!({
+        "process": 1, "pid": 41, "name": "gmake",
+        "ancestors": [{ "process": 0, "pid": 1, "name": "init" }],
+        "children": [{ "process": 2, "pid": 77, "name": "sh" }], "child_count": 1,
+        "threads": [1], "thread_count": 1,
+    });
+    assert_eq!(family, expected);
+    assert_eq!(get("api/traces/0/processes/9").status, 404);
+}
+
+#[test]
+fn raw_events_are_those_of_the_selection() {
+    let raw = |query: &str| {
+        let answer = get(&format!("api/traces/0/raw?{query}")).json();
+        let rows = answer["events"].as_array().unwrap().iter();
+        let row = |event: &Value| (event["seq"].as_u64().unwrap(), event["kind"].as_str().unwrap().to_owned());
+        (rows.map(row).collect::<Vec<_>>(), answer["truncated"].as_bool().unwrap())
+    };
+    let kinds = ["switch", "place", "wakeup", "frequency", "switch", "switch"];
+    let all: Vec<_> = (0..).zip(kinds.map(str::to_owned)).collect();
+    assert_eq!(raw("from=0&to=1000"), (all.clone(), false));
+    assert_eq!(raw("from=0&to=1000&limit=2"), (all[..2].to_vec(), true));
+    assert_eq!(raw("from=200&to=250"), (all[1..4].to_vec(), false), "both ends belong to it");
+    // On or towards a core, and of a thread in any part.
+    assert_eq!(raw("from=0&to=1000&cores=1").0, all[1..5]);
+    assert_eq!(raw("from=0&to=1000&thread=1").0, [&all[..1], &all[2..3], &all[5..]].concat());
+    assert_eq!(raw("from=501&to=1000").0, []);
+    let events = get("api/traces/0/raw?from=200&to=250").json()["events"].clone();
+    let place = json!({
+        "seq": 1, "time": 200, "core": 0, "kind": "place", "thread": 2, "other": null, "target": 1,
+        "detail": "attached, 0.00 GHz",
+    });
+    assert_eq!((&events[0], &events[2]["detail"]), (&place, &json!("2.00 GHz")));
+    assert_eq!((&events[1]["other"], &events[1]["detail"]), (&json!(1), &Value::Null));
+    assert_eq!(get("api/traces/0/raw?from=5&to=5").status, 400);
 }

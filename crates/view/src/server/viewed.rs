@@ -62,7 +62,35 @@ pub struct Thread<'a> {
     name: &'a str,
     parent: Option<Tid>,
     pub traced: bool,
+    /// The kernel's number; `None`: unknown.
+    tid: Option<u32>,
+    process: Option<Process<'a>>,
 }
+
+#[derive(Serialize, Clone, Copy, Debug, PartialEq)]
+pub struct Process<'a> {
+    /// Number in the trace.
+    pub process: u32,
+    pub pid: u32,
+    name: &'a str,
+}
+
+/// A process among the others.
+#[derive(Serialize)]
+pub struct Family<'a> {
+    #[serde(flatten)]
+    process: Process<'a>,
+    /// Its parent, the parent of that, and so on.
+    ancestors: Vec<Process<'a>>,
+    /// Processes that it forked, at most [`MOST_RELATIVES`]; and their number.
+    children: Vec<Process<'a>>,
+    child_count: usize,
+    /// Threads of it in the trace, at most [`MOST_RELATIVES`]; and their number.
+    threads: Vec<Tid>,
+    thread_count: usize,
+}
+
+const MOST_RELATIVES: usize = 100;
 
 impl Viewed {
     /// `index` must be the index of the trace that `groups` reads.
@@ -153,30 +181,69 @@ impl Viewed {
     }
 
     pub fn thread(&self, tid: Tid) -> Option<Thread<'_>> {
-        self.header().threads.get(*self.threads.get(&tid)?).map(thread)
+        self.header().threads.get(*self.threads.get(&tid)?).map(|info| self.described(info))
+    }
+
+    fn described<'a>(&'a self, info: &'a ThreadInfo) -> Thread<'a> {
+        Thread {
+            thread: info.tid,
+            name: &info.name,
+            parent: (info.parent != 0).then_some(info.parent),
+            traced: info.traced,
+            tid: info.kernel_tid,
+            process: info.process.and_then(|process| self.process(process)),
+        }
+    }
+
+    fn process(&self, process: u32) -> Option<Process<'_>> {
+        let info = self.header().processes.get(process as usize)?;
+        Some(Process { process, pid: info.pid, name: &info.name })
+    }
+
+    pub fn family(&self, process: u32) -> Option<Family<'_>> {
+        let header = self.header();
+        let parent = |process: u32| header.processes.get(process as usize)?.parent;
+        // A damaged trace may have a ring of parents.
+        let ancestors = std::iter::successors(parent(process), |process| parent(*process));
+        let ancestors = ancestors.take(MOST_RELATIVES).filter_map(|process| self.process(process)).collect();
+        let children = || (0..header.processes.len() as u32).filter(|child| parent(*child) == Some(process));
+        let threads = || header.threads.iter().filter(|thread| thread.process == Some(process));
+        Some(Family {
+            process: self.process(process)?,
+            ancestors,
+            children: children().take(MOST_RELATIVES).filter_map(|child| self.process(child)).collect(),
+            child_count: children().count(),
+            threads: threads().take(MOST_RELATIVES).map(|thread| thread.tid).collect(),
+            thread_count: threads().count(),
+        })
     }
 
     pub fn name_of(&self, tid: Tid) -> Option<&str> {
         Some(self.header().threads.get(*self.threads.get(&tid)?)?.name.as_str())
     }
 
-    /// Threads whose name contains `text` or whose number is `text`.
+    /// Threads whose number is `text`, or the kernel's number of them or of their process; then those whose name, or that
+    /// of their process, contains it.
     pub fn search(&self, text: &str, limit: usize) -> Vec<Thread<'_>> {
         let text = text.to_lowercase();
-        let number = text.parse().ok().and_then(|tid| self.thread(tid));
-        let is_number = |info: &ThreadInfo| number.as_ref().is_some_and(|thread| thread.thread == info.tid);
-        let named = self.header().threads.iter();
-        let named = named.filter(|info| !is_number(info) && info.name.to_lowercase().contains(&text));
-        let mut found: Vec<Thread> = named.take(limit).map(thread).collect();
-        if let Some(thread) = number {
-            found.insert(0, thread);
-            found.truncate(limit);
-        }
+        let number: Option<u32> = text.parse().ok();
+        let threads = || self.header().threads.iter().map(|info| self.described(info));
+        let is_number = |thread: &Thread| {
+            let pid = thread.process.map(|process| process.pid);
+            number.is_some() && [Some(thread.thread), thread.tid, pid].contains(&number)
+        };
+        let named = |thread: &Thread| {
+            let process = thread.process.map_or("", |process| process.name);
+            [thread.name, process].iter().any(|name| name.to_lowercase().contains(&text))
+        };
+        let mut found: Vec<Thread> = match number {
+            Some(tid) => self.thread(tid).into_iter().collect(),
+            None => Vec::new(),
+        };
+        let by_number = threads().filter(|thread| is_number(thread) && Some(thread.thread) != number);
+        found.extend(by_number.take(limit));
+        found.extend(threads().filter(|thread| named(thread) && !is_number(thread)).take(limit));
+        found.truncate(limit);
         found
     }
-}
-
-fn thread(info: &ThreadInfo) -> Thread<'_> {
-    let parent = (info.parent != 0).then_some(info.parent);
-    Thread { thread: info.tid, name: &info.name, parent, traced: info.traced }
 }

@@ -33,7 +33,7 @@ macro_rules! words {
 
 words! {
     /// What a row stands for.
-    Rows { Core, Thread, Process }
+    Rows { Core, Thread, Process, Program }
     /// How rows of cores are grouped.
     Group { Socket, Llc, Physical }
     Colour { Frequency, Queue, Thread, Process, Reason }
@@ -68,7 +68,7 @@ const MOST_BYTES: u64 = 64 << 10;
 impl View {
     /// A view file with most keys.
     pub const EXAMPLE: &str = r#"name = "waiting"
-rows = "core"                     # core, thread, process
+rows = "core"                     # core, thread, process, program
 group = ["socket", "llc"]         # socket, llc, physical
 colour = "queue"                  # frequency, queue, thread, process, reason
 marks = ["overload", "wakeup"]    # overload, inversion, fork, exec, exit, migrate, wakeup, place
