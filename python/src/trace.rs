@@ -128,14 +128,19 @@ impl Trace {
         py.detach(|| slices::of(&self.events)).map_err(raise)?.table()
     }
 
-    /// A row for each thread: `thread`, `name`, `parent`, `traced`.
+    /// A row for each thread: `thread`, `name`, `parent`, `traced`, `tid`, `pid`, `process`. The kernel's numbers and the process
+    /// are null where they are unknown.
     fn threads(&self) -> PyResult<Table> {
-        let threads = &self.header().threads;
+        let Header { threads, processes, .. } = self.header();
+        let pid = |process: u32| Some(processes.get(process as usize)?.pid);
         Table::of([
             column("thread", UInt32Array::from_iter_values(threads.iter().map(|one| one.tid))),
             column("name", StringArray::from_iter_values(threads.iter().map(|one| &one.name))),
             column("parent", UInt32Array::from_iter_values(threads.iter().map(|one| one.parent))),
             column("traced", BooleanArray::from_iter(threads.iter().map(|one| Some(one.traced)))),
+            column("tid", UInt32Array::from_iter(threads.iter().map(|one| one.kernel_tid))),
+            column("pid", UInt32Array::from_iter(threads.iter().map(|one| one.process.and_then(pid)))),
+            column("process", UInt32Array::from_iter(threads.iter().map(|one| one.process))),
         ])
     }
 

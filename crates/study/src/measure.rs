@@ -3,7 +3,7 @@
 use crate::csv::csv;
 use crate::{By, Error, RecordedFacts};
 use hearth_report::analysis::{
-    Analysis, ByInterval, CriticalPath, Inversions, Overloads, ProcessRow, Request, ThreadRow,
+    Analysis, ByInterval, CriticalPath, Inversions, Others, Overloads, ProcessRow, Request, ThreadRow,
     UnderloadSeries, WakerPair, ratios,
 };
 use hearth_trace::{
@@ -86,6 +86,9 @@ pub struct Measured {
     pub inversions: Option<Inversions>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overloads: Option<Overloads>,
+    /// Processes outside the command; `None` also if the recording cannot tell them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub others: Option<Others>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub critical_path: Option<CriticalPath>,
     #[serde(skip)]
@@ -224,7 +227,12 @@ impl Measures {
         // A system has no end to explain.
         let of_system =
             matches!(&header.source, Source::Recorded(recording) if recording.filter == Filter::System);
-        let request = Request { path: self.request.path.filter(|_| !of_system), ..self.request };
+        let partial = header.source.unrecorded().threads;
+        let request = Request {
+            path: self.request.path.filter(|_| !of_system),
+            others: self.request.others.filter(|_| !of_system && !partial),
+            ..self.request
+        };
         let mut analysis = (request != Request::default()).then(|| Analysis::new(&header, request));
         read(&mut |events| {
             events.iter().for_each(|event| metrics.event(event));
@@ -254,6 +262,7 @@ impl Measures {
             wakers: found.wakers,
             inversions: found.inversions,
             overloads: found.overloads,
+            others: found.others,
             critical_path: found.path,
             underload: found.underload,
         })

@@ -6,8 +6,11 @@ use crate::table::Plain;
 use crate::verbs::extract::extract;
 use crate::{output, prediction, progress, provenance};
 use hearth_recorder::Subject;
+use hearth_report::analysis::Request;
+use hearth_study::measure::Measures;
 use hearth_study::{Fleet, Matrix, NoVerdict, Prediction, RecordedFacts, WorkloadFacts};
-use hearth_trace::Store;
+use hearth_trace::{Reader, Store};
+use hearth_workload::extract::Report;
 use hearth_workload::{Extraction, Workload};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -101,14 +104,23 @@ impl Args {
         let work: Vec<u64> = extractions.iter().map(|one| one.workload.stats(nominal).cycles).collect();
         let first = extractions.first().ok_or_else(Failure::quiet)?;
         let no_verdict = NoVerdict::of(status, &seconds, &work);
+        let mut notes = Vec::new();
+        for (name, one) in names.iter().zip(&extractions) {
+            let mut of_one = one.report.warnings();
+            if let Some(note) = others(name, &one.report)? {
+                eprintln!("note: {note}");
+                of_one.push(note);
+            }
+            notes.push(of_one);
+        }
         let mut prediction = if no_verdict.is_some() {
-            let facts = WorkloadFacts::of(&first.workload, first.report.warnings());
+            let facts = WorkloadFacts::of(&first.workload, notes.swap_remove(0));
             let mut prediction = Prediction::new(facts, Vec::new(), Vec::new());
             prediction.no_verdict = no_verdict;
             prediction
         } else {
-            let predictions = extractions.iter().map(|Extraction { workload, report, .. }| {
-                self.combinations.simulate(matrix, workload, report.warnings())
+            let predictions = extractions.iter().zip(notes).map(|(Extraction { workload, .. }, notes)| {
+                self.combinations.simulate(matrix, workload, notes)
             });
             let predictions = predictions.collect::<Result<_, _>>()?;
             let mut prediction = Prediction::of_recordings(predictions).ok_or_else(Failure::quiet)?;
@@ -139,6 +151,32 @@ impl Args {
         }
         Ok((traces, status))
     }
+}
+
+/// Who else used the cores during a recording, if that is more than a twentieth of all CPU time.
+fn others(trace: &str, report: &Report) -> Result<Option<String>, Failure> {
+    const BUSY: u64 = 20;
+    if report.cpu_outside.saturating_mul(BUSY) <= report.cpu.saturating_add(report.cpu_outside) {
+        return Ok(None);
+    }
+    let measures =
+        Measures { request: Request { others: Some(3), ..Request::default() }, ..Measures::default() };
+    let measured = measures.of(Reader::open(trace)?, trace)?;
+    let unknown = measured.unknown().waiting;
+    let Some(others) = measured.others.filter(|others| others.cpu_s > 0.0) else { return Ok(None) };
+    let names = others.processes.iter().map(|one| {
+        let pid = one.pid.map_or_else(String::new, |pid| format!(" {pid}"));
+        format!("{}{pid} {:.2}", one.process, one.cpu_s)
+    });
+    let waited = match unknown {
+        true => String::new(),
+        false => format!(", and its threads waited {:.2} s for them", others.waiting_ms / 1e3),
+    };
+    Ok(Some(format!(
+        "during {trace}, processes outside the command took {:.2} core·s ({}){waited}; the prediction is of a machine without them",
+        others.cpu_s,
+        names.collect::<Vec<_>>().join(", ")
+    )))
 }
 
 /// `make.trace`, or the first of `make-2.trace`, `make-3.trace` … that does not exist.

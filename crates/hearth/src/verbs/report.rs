@@ -48,6 +48,10 @@ pub struct Args {
     /// Show where the time goes: the critical path, and its N longest waits; 0: leave it out
     #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Breakdown")]
     waits: u16,
+    /// Show the N processes outside the command that took most of the cores, and how long the command waited for
+    /// them; 0: leave them out
+    #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Breakdown")]
+    others: u16,
     /// Print at most N rows of processes, threads and wakers (JSON and CSV contain all)
     #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Breakdown")]
     top: usize,
@@ -110,6 +114,7 @@ impl Args {
             inversions: self.inversions.map(usize::from),
             overloads: self.overloads.map(usize::from),
             underload: self.plot.is_some(),
+            others: (self.others > 0 && !self.csv).then_some(self.others.into()),
             path: (self.waits > 0 && !self.csv).then_some(self.waits.into()),
         })
     }

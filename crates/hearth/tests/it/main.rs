@@ -12,6 +12,7 @@ mod new;
 mod overlay;
 mod picture;
 mod play;
+mod processes;
 mod reproduce;
 mod schedule;
 

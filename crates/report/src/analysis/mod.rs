@@ -9,6 +9,7 @@ mod coreset;
 mod intervals;
 mod inversions;
 mod names;
+mod others;
 mod overloads;
 mod path;
 pub mod plot;
@@ -26,6 +27,7 @@ mod wakers;
 pub use intervals::{ByInterval, Interval, MOST_INTERVALS};
 pub use inversions::{Inversion, Inversions};
 pub use names::Names;
+pub use others::{Other, Others};
 pub use overloads::{Overload, Overloads, Queue, Waiter};
 pub use path::{CriticalPath, PathWait, ProgramOnPath, WaitFor};
 pub use ratio::ratios;
@@ -55,6 +57,8 @@ pub struct Request {
     pub overloads: Option<usize>,
     /// Underload over time, for plots.
     pub underload: bool,
+    /// Number of processes outside the command to list.
+    pub others: Option<usize>,
     /// Number of waits on the critical path to list. The path's memory is linear in the switches on it.
     pub path: Option<usize>,
 }
@@ -70,6 +74,7 @@ pub struct Findings {
     pub wakers: Option<Vec<WakerPair>>,
     pub inversions: Option<Inversions>,
     pub overloads: Option<Overloads>,
+    pub others: Option<Others>,
     pub underload: Option<UnderloadSeries>,
     /// `None` if no thread of the command exits, too.
     pub path: Option<CriticalPath>,
@@ -104,6 +109,7 @@ struct Parts {
     wakers: Option<wakers::Wakers>,
     inversions: Option<inversions::Tracker>,
     overloads: Option<overloads::Tracker>,
+    others: Option<others::Tracker>,
     underload: Option<underload::Columns>,
     path: Option<path::Tracker>,
 }
@@ -117,6 +123,7 @@ impl Analysis {
             wakers: request.wakers.then(|| wakers::Wakers::new(header, processes_of(header, request))),
             inversions: request.inversions.map(|most| inversions::Tracker::new(cores, most)),
             overloads: request.overloads.map(|most| overloads::Tracker::new(cores, most)),
+            others: request.others.map(|most| others::Tracker::new(header, most)),
             underload: request.underload.then(|| underload::Columns::new(cores)),
             path: request.path.map(path::Tracker::new),
         };
@@ -143,6 +150,7 @@ impl Analysis {
             wakers: parts.wakers.map(|wakers| wakers.finish()),
             inversions: parts.inversions.map(|tracker| tracker.finish(now, names)),
             overloads: parts.overloads.map(|tracker| tracker.finish(now, names)),
+            others: parts.others.map(|tracker| tracker.finish(now, processes)),
             underload: parts.underload.map(|columns| columns.finish(now)),
             path: parts.path.and_then(|tracker| tracker.finish(names)),
         }
@@ -171,12 +179,13 @@ impl Sink for Analysis {
 /// Calls the method on each requested part.
 macro_rules! each {
     ($parts:expr, $method:ident($($argument:expr),*)) => {{
-        let Parts { intervals, threads, wakers, inversions, overloads, underload, path } = $parts;
+        let Parts { intervals, threads, wakers, inversions, overloads, others, underload, path } = $parts;
         if let Some(part) = intervals { part.$method($($argument),*); }
         if let Some(part) = threads { part.$method($($argument),*); }
         if let Some(part) = wakers { part.$method($($argument),*); }
         if let Some(part) = inversions { part.$method($($argument),*); }
         if let Some(part) = overloads { part.$method($($argument),*); }
+        if let Some(part) = others { part.$method($($argument),*); }
         if let Some(part) = underload { part.$method($($argument),*); }
         if let Some(part) = path { part.$method($($argument),*); }
     }};

@@ -126,6 +126,7 @@ proptest! {
             inversions: Some(3),
             overloads: Some(3),
             underload: true,
+            others: Some(3),
             path: Some(3),
         };
         find(&trace, all);

@@ -328,6 +328,7 @@ mod tests {
         inversions: None,
         overloads: None,
         underload: false,
+        others: None,
         path: None,
     };
 

@@ -179,6 +179,7 @@ mod tests {
         inversions: None,
         overloads: None,
         underload: false,
+        others: None,
         path: None,
     };
 

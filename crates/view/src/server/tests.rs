@@ -531,7 +531,8 @@ fn raw_events_are_those_of_the_selection() {
     let raw = |query: &str| {
         let answer = get(&format!("api/traces/0/raw?{query}")).json();
         let rows = answer["events"].as_array().unwrap().iter();
-        let row = |event: &Value| (event["seq"].as_u64().unwrap(), event["kind"].as_str().unwrap().to_owned());
+        let row =
+            |event: &Value| (event["seq"].as_u64().unwrap(), event["kind"].as_str().unwrap().to_owned());
         (rows.map(row).collect::<Vec<_>>(), answer["truncated"].as_bool().unwrap())
     };
     let kinds = ["switch", "place", "wakeup", "frequency", "switch", "switch"];

@@ -3,8 +3,8 @@
 use super::sheet::Cell::{Count, Number, Text};
 use super::sheet::{Cell, Column, Sheet};
 use hearth_report::analysis::{
-    ByInterval, CriticalPath, Interval, Inversion, Inversions, Load, Overload, Overloads, PathWait,
-    ProcessRow, ProgramOnPath, ThreadRow, WakerPair,
+    ByInterval, CriticalPath, Interval, Inversion, Inversions, Load, Other, Others, Overload, Overloads,
+    PathWait, ProcessRow, ProgramOnPath, ThreadRow, WakerPair,
 };
 use hearth_study::measure::{Measured, NAMES, Unknown};
 use hearth_trace::CoreId;
@@ -18,6 +18,9 @@ pub fn text(traces: &[Measured], top: usize) -> String {
         trace.wakers.as_ref().filter(|_| !trace.unknown().wakeups).map(|rows| wakers(rows))
     });
     text += &each(traces, usize::MAX, |trace| trace.inversions.as_ref().map(inversions));
+    text += &each(traces, usize::MAX, |trace| {
+        trace.others.as_ref().filter(|others| others.cpu_s > 0.0).map(others_on_the_cores)
+    });
     text += &each(traces, top, |trace| trace.critical_path.as_ref().map(programs));
     text += &each(traces, usize::MAX, |trace| trace.critical_path.as_ref().map(waits));
     text += &each(traces, usize::MAX, |trace| {
@@ -54,8 +57,15 @@ fn each(traces: &[Measured], most: usize, sheet: impl Fn(&Measured) -> Option<Sh
 
 /// The sheet without the cells that the recording cannot tell.
 fn known(mut sheet: Sheet, unknown: Unknown) -> Sheet {
-    const WAITING: [&str; 6] =
-        ["underload/s", "overload (core·ms)", "median (µs)", "99% (µs)", "waiting (ms)", "overload (ms)"];
+    const WAITING: [&str; 7] = [
+        WAITED_FOR,
+        "underload/s",
+        "overload (core·ms)",
+        "median (µs)",
+        "99% (µs)",
+        "waiting (ms)",
+        "overload (ms)",
+    ];
     for (column, title) in sheet.titles.iter().enumerate() {
         if unknown.waiting && WAITING.contains(title) || unknown.wakeups && *title == "wake-ups" {
             sheet.rows.iter_mut().for_each(|row| row[column] = Cell::Unknown);
@@ -63,6 +73,9 @@ fn known(mut sheet: Sheet, unknown: Unknown) -> Sheet {
     }
     sheet
 }
+
+/// Title of the time that the command waited for others.
+const WAITED_FOR: &str = "command waited (ms)";
 
 /// A time in seconds, to the microsecond, so that it can be found in the viewer.
 fn moment(s: f64) -> Cell {
@@ -188,6 +201,19 @@ fn overloads(found: &Overloads) -> Sheet {
     let [ms, core_ms] = [found.ms, found.core_ms].map(|value| Number(value).text());
     let title = format!("longest overloads; total: {}, {ms} ms, {core_ms} core·ms", found.count);
     Sheet::new(title, 4, &columns, &found.longest)
+}
+
+fn others_on_the_cores(others: &Others) -> Sheet {
+    let columns: [Column<&Other>; 3] = [
+        ("process", |row| Text(numbered(&row.process, row.pid))),
+        ("CPU (s)", |row| Number(row.cpu_s)),
+        (WAITED_FOR, |row| Number(row.waiting_ms)),
+    ];
+    let [cpu, waiting] = [others.cpu_s, others.waiting_ms].map(|value| Number(value).text());
+    let title = format!(
+        "others on the cores: processes outside the command ran {cpu} core·s; its threads waited {waiting} ms for them"
+    );
+    Sheet::new(title, 1, &columns, &others.processes)
 }
 
 fn programs(path: &CriticalPath) -> Sheet {
