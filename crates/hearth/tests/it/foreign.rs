@@ -88,7 +88,9 @@ fn what_follows_from_wakeups_is_unknown_without_them() {
     assert!(notes.contains("note: t.trace: the recording has no wake-ups"), "{notes}");
     let cells = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let sleeper = report.lines().map(cells).find(|cells| cells.get(1).is_some_and(|name| name == "sleeper"));
-    assert_eq!(sleeper.expect("a row")[4..], ["10", "-", "-", "-", "-", "-", "0", "0"], "{report}");
+    let sleeper = sleeper.expect("a row");
+    assert_eq!(sleeper[2..4], ["100", "-"], "its number is known, its process is not: {report}");
+    assert_eq!(sleeper[6..], ["10", "-", "-", "-", "-", "-", "0", "0"], "{report}");
     let csv = printed(folder, &["report", "t.trace", "--csv"]);
     assert!(
         csv.lines().next().is_some_and(|head| head.contains("wakeups") && !head.contains("p50")),

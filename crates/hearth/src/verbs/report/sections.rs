@@ -100,28 +100,31 @@ fn intervals(by: &ByInterval) -> Sheet {
     Sheet::new(format!("intervals of {} s", by.interval_s), 1, &columns, &by.rows)
 }
 
-/// The load of processes or threads, each with two cells of its own, titled `own`.
-fn loads<'a>(
+/// The load of processes or threads, after the columns of their own.
+fn loads<'a, R>(
     title: &str,
     keys: usize,
-    own: [&'static str; 2],
-    rows: impl IntoIterator<Item = ([Cell; 2], &'a Load)>,
+    own: &[Column<&'a R>],
+    rows: &'a [R],
+    load: fn(&'a R) -> &'a Load,
 ) -> Sheet {
-    let columns: [Column<([Cell; 2], &Load)>; 12] = [
-        (own[0], |(own, _)| own[0].clone()),
-        (own[1], |(own, _)| own[1].clone()),
-        ("CPU (s)", |(_, load)| Number(load.cpu_s)),
-        ("GHz", |(_, load)| Cell::known(load.ghz_mean)),
-        ("runs", |(_, load)| Count(load.runs)),
-        ("wake-ups", |(_, load)| Count(load.wakeups)),
-        ("median (µs)", |(_, load)| Number(load.wakeup_latency_us.p50)),
-        ("99% (µs)", |(_, load)| Number(load.wakeup_latency_us.p99)),
-        ("waiting (ms)", |(_, load)| Number(load.waiting_ms)),
-        ("overload (ms)", |(_, load)| Number(load.overload_ms)),
-        ("migrations", |(_, load)| Count(load.migrations)),
-        ("preempted", |(_, load)| Count(load.preemptions)),
+    let columns: [Column<&Load>; 10] = [
+        ("CPU (s)", |load| Number(load.cpu_s)),
+        ("GHz", |load| Cell::known(load.ghz_mean)),
+        ("runs", |load| Count(load.runs)),
+        ("wake-ups", |load| Count(load.wakeups)),
+        ("median (µs)", |load| Number(load.wakeup_latency_us.p50)),
+        ("99% (µs)", |load| Number(load.wakeup_latency_us.p99)),
+        ("waiting (ms)", |load| Number(load.waiting_ms)),
+        ("overload (ms)", |load| Number(load.overload_ms)),
+        ("migrations", |load| Count(load.migrations)),
+        ("preempted", |load| Count(load.preemptions)),
     ];
-    Sheet::new(title.into(), keys, &columns, rows)
+    let mut sheet = Sheet::new(title.into(), keys, own, rows);
+    let loads = Sheet::new(String::new(), 0, &columns, rows.iter().map(load));
+    sheet.titles.extend(loads.titles);
+    sheet.rows.iter_mut().zip(loads.rows).for_each(|(row, load)| row.extend(load));
+    sheet
 }
 
 fn processes(rows: &[ProcessRow]) -> Sheet {
@@ -129,8 +132,9 @@ fn processes(rows: &[ProcessRow]) -> Sheet {
         true => "processes; those without a number: all threads of the same name",
         false => "processes: all threads of the same name",
     };
-    let own = |row: &ProcessRow| [Text(numbered(&row.process, row.pid)), Count(row.threads)];
-    loads(title, 1, ["process", "threads"], rows.iter().map(|row| (own(row), &row.load)))
+    let own: [Column<&ProcessRow>; 2] =
+        [("process", |row| Text(numbered(&row.process, row.pid))), ("threads", |row| Count(row.threads))];
+    loads(title, 1, &own, rows, |row| &row.load)
 }
 
 /// A process: its name and, if it is known, its number.
@@ -139,12 +143,14 @@ fn numbered(name: &str, pid: Option<u32>) -> String {
 }
 
 fn threads(rows: &[ThreadRow]) -> Sheet {
-    let name = |row: &ThreadRow| match (row.tid, row.pid) {
-        (Some(tid), Some(pid)) if tid != pid => format!("{} {tid} of {pid}", row.name),
-        (tid, _) => numbered(&row.name, tid),
-    };
-    let rows = rows.iter().map(|row| ([Text(row.thread.to_string()), Text(name(row))], &row.load));
-    loads("threads", 2, ["thread", "name"], rows)
+    let mut own: Vec<Column<&ThreadRow>> =
+        vec![("thread", |row| Text(row.thread.to_string())), ("name", |row| Text(row.name.clone()))];
+    if rows.iter().any(|row| row.tid.is_some()) {
+        let numbers: [Column<&ThreadRow>; 2] =
+            [("tid", |row| Cell::number(row.tid)), ("pid", |row| Cell::number(row.pid))];
+        own.extend(numbers);
+    }
+    loads("threads", 2, &own, rows, |row| &row.load)
 }
 
 fn wakers(rows: &[WakerPair]) -> Sheet {

@@ -15,6 +15,11 @@ impl Cell {
         value.map_or(Cell::Unknown, Cell::Number)
     }
 
+    /// A number that identifies something.
+    pub fn number(value: Option<u32>) -> Cell {
+        value.map_or(Cell::Unknown, |number| Cell::Text(number.to_string()))
+    }
+
     pub fn text(&self) -> String {
         match self {
             Cell::Text(text) => text.clone(),
