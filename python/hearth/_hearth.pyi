@@ -176,7 +176,10 @@ class Trace:
         The columns are `core`, `thread`, `name`, `start`, `stop` and `ghz`. Times are nanoseconds.
         """
     def threads(self) -> Table:
-        """A row for each thread: `thread`, `name`, `parent`, `traced`, `tid`, `pid`, `process`; unknown numbers are null."""
+        """A row for each thread: `thread`, `name`, `parent`, `traced`, `tid`, `pid`, `process`.
+
+        Unknown numbers are null.
+        """
     def cores(self) -> Table:
         """A row for each core: `core`, `physical`, `llc`, `numa`, `socket`."""
     def metrics(self) -> dict[str, Any]:

@@ -384,8 +384,11 @@ fn switches_missing_after_the_end_are_not_counted() {
     assert_eq!((trace.header.lost, trace.header.duration), (vec![0, 0], 30));
 }
 
-/// Pids, names and parents of the processes, and the process of each thread by its pid.
-fn processes(trace: &Trace) -> (Vec<(u32, &str, Option<u32>)>, Vec<(u32, Option<u32>)>) {
+/// Pid, name and parent.
+type Process<'a> = (u32, &'a str, Option<u32>);
+
+/// The processes, and the process of each thread by its pid.
+fn processes(trace: &Trace) -> (Vec<Process<'_>>, Vec<(u32, Option<u32>)>) {
     let header = &trace.header;
     let processes = header.processes.iter().map(|process| (process.pid, &*process.name, process.parent));
     let threads = header.threads.iter().map(|thread| (thread.kernel_tid.unwrap_or(0), thread.process));
