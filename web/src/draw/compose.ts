@@ -116,23 +116,31 @@ function otherRows(scene: Scene, source: Source): OtherRow[] {
   }
 }
 
-/** Puts the rows of each process together, in the order of their first rows, with a header where one begins. */
+/**
+ * Puts the rows of each process together, in the order of their first rows, with a header where one begins. A process with
+ * one row needs none: the row is called after it.
+ */
 export function byProcess(
   rows: readonly OtherRow[],
   processOf: (row: OtherRow) => Process | null,
 ): OtherRow[] {
-  const groups = new Map<number | null, OtherRow[]>();
+  const groups = new Map<number | null, { process: Process | null; rows: OtherRow[] }>();
   for (const row of rows) {
     const process = processOf(row);
     const group = groups.get(process?.process ?? null);
-    if (group) group.push(row);
-    else groups.set(process?.process ?? null, [process ? { ...row, header: processText(process) } : row]);
+    if (group) group.rows.push(row);
+    else groups.set(process?.process ?? null, { process, rows: [row] });
   }
-  const unknown = groups.get(null) ?? [];
+  const unknown = groups.get(null)?.rows ?? [];
   groups.delete(null);
-  const known = [...groups.values()].flat();
+  const known = [...groups.values()].flatMap(({ process, rows }) => {
+    const [first, ...rest] = rows as [OtherRow, ...OtherRow[]];
+    const text = processText(process!);
+    const same = rest.length === 0 && first.label.startsWith(process!.name);
+    return [{ ...first, begins: true, ...(same ? { label: text } : { header: text }) }, ...rest];
+  });
   if (known.length === 0 || unknown.length === 0) return [...known, ...unknown];
-  return [...known, { ...unknown[0]!, header: "process unknown" }, ...unknown.slice(1)];
+  return [...known, { ...unknown[0]!, begins: true, header: "process unknown" }, ...unknown.slice(1)];
 }
 
 /** The threads of a trace that have a track: the pinned ones, then the selected one. */

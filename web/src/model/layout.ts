@@ -207,15 +207,16 @@ function grow(
   }
 }
 
-/** A row that is no core; `header`: a group of rows begins with it. */
+/** A row that is no core; `begins`: a group of rows begins with it, perhaps below a header. */
 export interface OtherRow {
   key: number;
   label: string;
+  begins?: boolean;
   header?: string;
 }
 
 export function threadUnits(keys: readonly OtherRow[]): Unit[] {
-  return keys.map((row) => ({ ...row, gap: row.header ? 3 : 0 }));
+  return keys.map(({ begins, ...row }) => ({ ...row, gap: begins ? 3 : 0 }));
 }
 
 export interface PanelInput {

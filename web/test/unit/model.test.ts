@@ -219,17 +219,24 @@ test("times have fitting units", () => {
 });
 
 test("threads of a process are together, below its name", () => {
-  const rows = [5, 1, 7, 6, 9].map((key) => ({ key, label: `t${key}` }));
-  const process = { process: 3, pid: 30, name: "sh" };
-  const of: Record<number, Process> = { 5: process, 6: process, 9: { process: 4, pid: 31, name: "" } };
+  const rows = [5, 1, 7, 6, 9, 8].map((key) => ({ key, label: `t${key}` }));
+  const process = (process: number, name: string) => ({ process, pid: process + 27, name });
+  const of: Record<number, Process> = {
+    5: process(3, "sh"),
+    6: process(3, "sh"),
+    9: process(4, "t9"),
+    8: process(5, "x"),
+  };
+  const grouped = byProcess(rows, ({ key }) => of[key] ?? null);
   assert.deepEqual(
-    byProcess(rows, ({ key }) => of[key] ?? null).map(({ key, header }) => [key, header]),
+    grouped.map(({ key, label, header }) => [key, label, header]),
     [
-      [5, "sh 30"],
-      [6, undefined],
-      [9, "process 31"],
-      [1, "process unknown"],
-      [7, undefined],
+      [5, "t5", "sh 30"],
+      [6, "t6", undefined],
+      [9, "t9 31", undefined],
+      [8, "t8", "x 32"],
+      [1, "t1", "process unknown"],
+      [7, "t7", undefined],
     ],
   );
   assert.deepEqual(
@@ -237,12 +244,9 @@ test("threads of a process are together, below its name", () => {
     rows,
     "a trace without processes has no headers",
   );
-  const placed = place(threadUnits(byProcess(rows, ({ key }) => of[key] ?? null)), 12).rows;
-  assert.deepEqual(
-    placed.map(({ y }) => y),
-    [15, 27, 54, 81, 93],
-  );
-  assert.ok(place(threadUnits([{ key: 1, label: "", header: "sh" }]), 5).rows[0]!.header === undefined);
+  const tops = (h: number) => place(threadUnits(grouped), h).rows.map(({ y }) => y);
+  assert.deepEqual(tops(12), [15, 27, 42, 69, 96, 108]);
+  assert.deepEqual(tops(5), [3, 8, 16, 24, 32, 37], "low rows have gaps in place of headers");
 });
 
 test("a thread has a track if it is pinned or selected", () => {
