@@ -238,7 +238,10 @@ impl Session {
         }
         assembler.set_initial_members(&self.members);
         self.start()?;
-        describe_threads(&mut assembler);
+        // In a PID namespace, `/proc` has other numbers than the events.
+        if !is_in_pid_namespace() {
+            describe_threads(&mut assembler);
+        }
         let (status, converted, energy, bytes, finishing) = std::thread::scope(|scope| {
             let decode = std::mem::replace(&mut self.decode, Box::new(()));
             let model = self.model.take();
