@@ -43,8 +43,8 @@ tarball: ## Build a tarball of what `make install` installs: out/tarball/hearth-
 	@scripts/reproducible $(MAKE) --no-print-directory build bpf
 	@scripts/reproducible scripts/tarball
 
-release: ## Build all packages of a tagged version, and their checksums: out/release (scripts/release --snapshot: of any commit)
-	@scripts/release
+release: ## Build all packages of a tagged version: make release URL=https://HOST/PROJECT; out/release (scripts/release --snapshot: of any commit)
+	@scripts/release "$(URL)"
 
 test-packages: ## Install the Debian package in bare roots of Debian 12 and 13, and use it (as root)
 	@scripts/test-packages
