@@ -1,6 +1,9 @@
 """Entry point of `hearth query` and of the viewer: reads {"views", "query", "format"} as JSON from standard input.
 
 With "folder", the query is a single SELECT that reads only below this folder, and "limit" bounds its rows.
+
+DuckDB is a module of this Python, or is in "packages": {"folder", "requirement"}, where {"install": true} puts it.
+Exit status: 3 if DuckDB is in neither.
 """
 
 import sys
@@ -9,14 +12,71 @@ import sys
 sys.path = [entry for entry in sys.path if entry.startswith("/")]
 
 import csv  # noqa: E402
+import importlib.util  # noqa: E402
 import itertools  # noqa: E402
 import json  # noqa: E402
+import os  # noqa: E402
+import platform  # noqa: E402
 import re  # noqa: E402
+import subprocess  # noqa: E402
+import tempfile  # noqa: E402
 
-try:
-    import duckdb
-except ImportError:
-    sys.exit(3)
+NO_DATABASE = 3
+
+
+def place(packages):
+    """The folder of DuckDB's modules for this Python and processor."""
+    name = packages["requirement"].split()[0].replace("==", "-")
+    return os.path.join(packages["folder"], f"{name}-{sys.implementation.cache_tag}-{platform.machine()}")
+
+
+def database(packages):
+    """The module duckdb: the one of this Python if it has one."""
+    if packages:
+        sys.path.append(place(packages))
+    try:
+        return importlib.import_module("duckdb")
+    except ImportError:
+        sys.exit(NO_DATABASE)
+
+
+def pip(work):
+    """The command that runs pip: of this Python, or of an environment in the folder `work`."""
+    # Isolated (-I), Python finds no modules in folders of the environment or of the user.
+    isolated = [sys.executable, "-I", "-m"]
+    if importlib.util.find_spec("pip"):
+        return [*isolated, "pip"]
+    if not importlib.util.find_spec("ensurepip"):
+        sys.exit(f"{sys.executable} has neither pip nor ensurepip")
+    environment = os.path.join(work, "pip")
+    made = subprocess.run([*isolated, "venv", environment], check=False, capture_output=True, text=True, cwd=work)
+    if made.returncode:
+        sys.exit(f"{sys.executable} cannot make an environment for pip: {last_line(made.stdout + made.stderr)}")
+    return [os.path.join(environment, "bin/python"), "-I", "-m", "pip"]
+
+
+def last_line(text):
+    return (text.strip().splitlines() or ["no message"])[-1].removeprefix("ERROR: ")
+
+
+def install(packages):
+    """Install DuckDB into its place, at once or not at all. If that fails, end the program with a message."""
+    with tempfile.TemporaryDirectory(dir=packages["folder"], prefix=".new-") as work:
+        new, requirements = os.path.join(work, "new"), os.path.join(work, "requirements.txt")
+        with open(requirements, "w", encoding="utf-8") as file:
+            file.write(packages["requirement"])
+        flags = "--quiet --no-input --retries=1 --no-deps --require-hashes --only-binary=:all: --target"
+        command = [*pip(work), "install", *flags.split(), new, "--requirement", requirements]
+        # These settings contradict `--target`.
+        environment = {**os.environ, "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0"}
+        done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=work, env=environment)
+        if done.returncode:
+            sys.exit(f"pip cannot install {packages['requirement'].split()[0]}: {last_line(done.stderr)}")
+        try:
+            os.rename(new, place(packages))
+        except OSError:
+            if not os.path.isdir(place(packages)):  # Another process may have been faster.
+                raise
 
 
 def plain(value):
@@ -58,7 +118,7 @@ def confine(con, folder):
     con.execute("SET lock_configuration = true")
 
 
-def only_select(con, query):
+def only_select(duckdb, con, query):
     """End the program unless the query is one SELECT."""
     statements = con.extract_statements(query)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
@@ -100,6 +160,10 @@ def main():
     sys.stdin.reconfigure(encoding="utf-8")
     sys.stdout.reconfigure(encoding="utf-8")
     request = json.load(sys.stdin)
+    if request.get("install"):
+        install(request["packages"])
+        return
+    duckdb = database(request.get("packages"))
     con = duckdb.connect()
     # It would be drawn on standard output, in the middle of the answer.
     con.execute("SET enable_progress_bar = false")
@@ -107,7 +171,7 @@ def main():
         con.execute(request["views"])
         if folder := request.get("folder"):
             confine(con, folder)
-            only_select(con, request["query"])
+            only_select(duckdb, con, request["query"])
         result = con.execute(request["query"])
         columns = [column[0] for column in result.description or []]
         if request["format"] == "page":

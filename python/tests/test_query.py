@@ -5,6 +5,7 @@ HEARTH names the program to test. Needs the module duckdb.
 
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -274,13 +275,85 @@ class Queries(unittest.TestCase):
         self.assertIn("none.trace", none.stderr)
         with self.assertRaises(FileNotFoundError):
             hearth.connect("none.trace")
-        # A Python that has no packages.
-        bare = Path(self.folder.name) / "python"
-        bare.write_text(f'#!/bin/sh\nunset PYTHONPATH\nexec "{sys.executable}" -I -S "$@"\n')
-        bare.chmod(0o755)
-        lacking = run("query", path, "SELECT 1", python=bare)
-        self.assertEqual(lacking.returncode, 1)
-        self.assertIn("-m pip install duckdb", lacking.stderr)
+
+
+class Installation(unittest.TestCase):
+    """Queries with a Python that has no module duckdb."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.trace = Path(self.folder.name) / "a.trace"
+        made = run("sim", *SIMULATIONS["nest"], "--runs", "1", "-o", self.trace)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.cache = Path(self.folder.name) / "cache/hearth/duckdb"
+
+    def python(self, name, command):
+        path = Path(self.folder.name) / name
+        path.write_text(f"#!/bin/sh\nunset PYTHONPATH\nexec {command}\n")
+        path.chmod(0o755)
+        return path
+
+    def bare(self):
+        """A Python without packages, which can make environments."""
+        return self.python("bare", f'"{sys.executable}" -I -S "$@"')
+
+    def ask(self, python, **variables):
+        environment = {"HEARTH_PYTHON": str(python), "XDG_CACHE_HOME": str(self.cache.parents[1]), **variables}
+        return subprocess.run(
+            [HEARTH, "query", self.trace, "SELECT 1 AS one", "--csv"],
+            check=False,
+            capture_output=True,
+            text=True,
+            env={**os.environ, **environment},
+        )
+
+    def fails(self, asked, *texts):
+        self.assertEqual((asked.returncode, asked.stdout), (1, ""), asked.stderr)
+        for text in [*texts, "help: ", "apt install python3-venv", "--sql"]:
+            self.assertIn(text, asked.stderr)
+        self.assertNotIn("Traceback", asked.stderr)
+
+    def test_without_the_network(self):
+        offline = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_FIND_LINKS": "", "PIP_NO_CACHE_DIR": "1"}
+        asked = self.ask(self.bare(), PIP_CONFIG_FILE=os.devnull, **offline)
+        self.fails(asked, "cannot install DuckDB: pip cannot install duckdb==")
+        self.assertEqual(list(self.cache.iterdir()), [])
+
+    def test_without_pip(self):
+        hidden = 'import sys; sys.modules["ensurepip"] = None; exec(sys.argv.pop(1))'
+        asked = self.ask(self.python("hidden", f'"{sys.executable}" -I -S -c \'{hidden}\' "$2"'))
+        self.fails(asked, "cannot install DuckDB: ", " has neither pip nor ensurepip")
+
+    def test_packages_that_others_can_write_are_not_used(self):
+        self.cache.mkdir(parents=True)
+        version = (ROOT / "python/hearth/duckdb.txt").read_text().split()[0].replace("==", "-")
+        packages = self.cache / f"{version}-{sys.implementation.cache_tag}-{platform.machine()}"
+        packages.mkdir()
+        (packages / "duckdb.py").write_text("raise SystemExit('this code is from somebody else')\n")
+        self.cache.chmod(0o777)
+        asked = self.ask(self.bare())
+        self.assertEqual(asked.returncode, 1)
+        self.assertIn(f"{self.cache} is open to other users\n  help: make it private: chmod 700", asked.stderr)
+        self.cache.chmod(0o700)
+        self.assertIn("this code is from somebody else", self.ask(self.bare()).stderr)
+
+    @unittest.skipUnless("HEARTH_TEST_ALL" in os.environ, "needs the network: make test-all")
+    def test_the_first_query_installs_duckdb(self):
+        # The second one is the system's, where pip refuses to install into its folders (PEP 668).
+        for python in [self.bare(), self.python("managed", '/usr/bin/python3 -S "$@"')]:
+            with self.subTest(python=python):
+                first = self.ask(python)
+                self.assertEqual((first.returncode, first.stdout), (0, "one\n1\n"), first.stderr)
+                self.assertIn("installing DuckDB (once)", first.stderr)
+                second = self.ask(python)
+                self.assertEqual((second.stdout, second.stderr), ("one\n1\n", ""))
+                (installed,) = self.cache.iterdir()
+                shutil.rmtree(installed)
+
+    def test_the_tests_and_the_command_use_one_version(self):
+        requirement = (ROOT / "python/hearth/duckdb.txt").read_text()
+        self.assertIn(f"\n{requirement}", (ROOT / "scripts/requirements-readers.txt").read_text())
 
 
 if __name__ == "__main__":

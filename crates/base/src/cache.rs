@@ -66,7 +66,7 @@ impl Cache {
 
     /// The content of an entry, if this user wrote it for this key.
     pub fn read(&self, key: Key) -> Option<Vec<u8>> {
-        self.is_private().then_some(())?;
+        is_private(&self.folder).then_some(())?;
         // A FIFO would wait for its writer.
         let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
         let mut file = File::options().read(true).custom_flags(flags).open(self.path(key)).ok()?;
@@ -83,19 +83,10 @@ impl Cache {
     /// # Errors
     /// The folder cannot be made or written, or others can write it.
     pub fn keep(&self, key: Key, content: &[u8]) -> io::Result<()> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-        if !self.is_private() {
-            return Err(io::Error::other(format!("{} is open to other users", self.folder.display())));
-        }
+        make_private(&self.folder)?;
         self.make_room()?;
         // Another process may do the same at this moment.
         file::write(&self.path(key), &[content, key.tag(content).as_bytes()].concat())
-    }
-
-    /// Whether the folder is this user's, and closed to others.
-    fn is_private(&self) -> bool {
-        fs::symlink_metadata(&self.folder)
-            .is_ok_and(|folder| folder.is_dir() && is_mine(&folder) && folder.mode() & 0o077 == 0)
     }
 
     /// Removes the older half of a full cache.
@@ -109,6 +100,24 @@ impl Cache {
         }
         Ok(())
     }
+}
+
+/// Whether the folder is this user's, and closed to others. Then only this user can have written what is in it.
+pub fn is_private(folder: &Path) -> bool {
+    fs::symlink_metadata(folder)
+        .is_ok_and(|folder| folder.is_dir() && is_mine(&folder) && folder.mode() & 0o077 == 0)
+}
+
+/// Makes a private folder, unless there is one.
+///
+/// # Errors
+/// It cannot be made, or is not [private](is_private).
+pub fn make_private(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    if !is_private(folder) {
+        return Err(io::Error::other(format!("{} is open to other users", folder.display())));
+    }
+    Ok(())
 }
 
 fn is_mine(meta: &fs::Metadata) -> bool {

@@ -397,7 +397,7 @@ fn the_tables_of_a_trace_can_be_printed() {
         .output()
         .unwrap();
     let said = text(&output.stderr);
-    assert!(output.status.code() == Some(1) && said.contains("pip install duckdb"), "{said}");
+    assert!(output.status.code() == Some(1) && said.contains("apt install python3-venv"), "{said}");
 }
 
 /// `report` reads all events; `view` reads none before a request.
