@@ -59,6 +59,14 @@ def last_line(text):
     return (text.strip().splitlines() or ["no message"])[-1].removeprefix("ERROR: ")
 
 
+def why(errors):
+    """The reason in pip's messages. Without a connection, pip only says that it found nothing."""
+    if "connection broken by" not in errors:
+        return last_line(errors)
+    system = re.search(r"\[Errno -?\d+\] ([^')]+)", errors)
+    return "the package index cannot be reached" + (f" ({system[1]})" if system else "")
+
+
 def install(packages):
     """Install DuckDB into its place, at once or not at all. If that fails, end the program with a message."""
     with tempfile.TemporaryDirectory(dir=packages["folder"], prefix=".new-") as work:
@@ -71,7 +79,7 @@ def install(packages):
         environment = {**os.environ, "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0"}
         done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=work, env=environment)
         if done.returncode:
-            sys.exit(f"pip cannot install {packages['requirement'].split()[0]}: {last_line(done.stderr)}")
+            sys.exit(f"pip cannot install {packages['requirement'].split()[0]}: {why(done.stderr)}")
         try:
             os.rename(new, place(packages))
         except OSError:

@@ -77,7 +77,8 @@ pub fn of_viewer(trace: &Path) -> Option<Sql> {
     Some(Sql {
         arguments: vec!["-c".into(), RUN.into()],
         request: fields.into_iter().map(|(name, value)| (name.into(), value)).collect(),
-        help: "`hearth query TRACE 'SELECT 1'` installs DuckDB for Hearth; then start the viewer again".into(),
+        help: "`hearth query TRACE 'SELECT 1'` installs DuckDB for Hearth; then start the viewer again"
+            .into(),
         program: python(),
         limit: VIEWER,
     })
@@ -113,7 +114,9 @@ fn ask(mut request: Value) -> Outcome {
         Some(0) => Ok(ExitCode::SUCCESS),
         // The program has printed the error.
         Some(1) => Err(Failure::quiet()),
-        Some(Sql::NO_DATABASE) => Err(failed(format_args!("DuckDB cannot be loaded from {}", folder.display()))),
+        Some(Sql::NO_DATABASE) => {
+            Err(failed(format_args!("DuckDB cannot be loaded from {}", folder.display())))
+        }
         _ => Err(Failure::new(format_args!("{} ended with {status}", python().to_string_lossy()))),
     }
 }

@@ -90,7 +90,8 @@ fn contents() -> BTreeSet<PathBuf> {
     let text = read(&root().join("docs/mkdocs.yml"));
     let (_, nav) = text.split_once("\nnav:\n").expect("nav");
     let pages = nav.lines().filter_map(|line| line.split_once(": "));
-    let written = pages.map(|(_, page)| page).filter(|page| *page != "index.md" && !page.starts_with("generated/"));
+    let written =
+        pages.map(|(_, page)| page).filter(|page| *page != "index.md" && !page.starts_with("generated/"));
     written.map(|page| root().join("docs/src").join(page)).collect()
 }
 
