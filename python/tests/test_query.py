@@ -166,7 +166,7 @@ class Queries(unittest.TestCase):
         self.assertEqual([tuple(row) for row in document["rows"]], rows)
 
     def test_threads_have_processes_where_they_are_known(self):
-        old = ROOT / "crates/trace/tests/data/version-2.trace"
+        old = ROOT / "crates/trace/tests/data/version-2"
         for path in [old, self.traces["cfs"][0]]:
             con = hearth.connect(path)
             count = "SELECT count(*), count(tid), count(pid), count(process) FROM threads"

@@ -6,7 +6,7 @@ use std::path::Path;
 /// A simulated run of `fork-wait:iterations=2`, written before traces had processes.
 #[test]
 fn version_2_is_read() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/version-2.trace");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/version-2");
     let old = Trace::read(&path).unwrap();
     let names: Vec<_> =
         old.header.threads.iter().map(|thread| (thread.tid, &*thread.name, thread.parent)).collect();
