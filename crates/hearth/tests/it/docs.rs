@@ -35,7 +35,7 @@ fn policies_of(page: &str) -> Vec<String> {
     policies
 }
 
-/// `lab/cookbook/run` renews the page's table.
+/// A program of the laboratory renews the table of the page.
 #[test]
 fn the_cookbook_shows_its_policies() {
     let folder = fs::read_dir(root().join("policies/cookbook")).expect("the cookbook");
