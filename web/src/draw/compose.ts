@@ -140,7 +140,7 @@ export function byProcess(
     return [{ ...first, begins: true, ...(same ? { label: text } : { header: text }) }, ...rest];
   });
   if (known.length === 0 || unknown.length === 0) return [...known, ...unknown];
-  return [...known, { ...unknown[0]!, begins: true, header: "process unknown" }, ...unknown.slice(1)];
+  return [...known, { ...unknown[0]!, begins: true, header: "unknown" }, ...unknown.slice(1)];
 }
 
 /** The threads of a trace that have a track: the pinned ones, then the selected one. */

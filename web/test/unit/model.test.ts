@@ -235,7 +235,7 @@ test("threads of a process are together, below its name", () => {
       [6, "t6", undefined],
       [9, "t9 31", undefined],
       [8, "t8", "x 32"],
-      [1, "t1", "process unknown"],
+      [1, "t1", "unknown"],
       [7, "t7", undefined],
     ],
   );
