@@ -51,11 +51,17 @@ fn change_of_base(against: &AgainstBase) -> String {
         );
     }
     let nothing = || "does nothing more".to_owned();
+    let machine = against.speedups.first().map_or("the machine", |speedup| &speedup.machine);
     match &against.first_difference {
-        None => text + &format!("{} decides as {} does\n", against.policy, against.base),
+        None => {
+            text + &format!(
+                "{} decides as {} does on {machine}: the first {} decisions are the same\n",
+                against.policy, against.base, against.same_decisions
+            )
+        }
         Some(Difference { time_ns, first, second }) => {
             text + &format!(
-                "First difference, at {} ms: {} {}, {} {}\n",
+                "First difference on {machine}, at {} ms: {} {}, {} {}\n",
                 number(*time_ns as f64 / 1e6),
                 against.base,
                 first.clone().unwrap_or_else(nothing),

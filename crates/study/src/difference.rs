@@ -25,7 +25,10 @@ pub struct AgainstBase {
     pub base: String,
     /// In each machine and governor, how much faster it is than its base, and than today's kernel.
     pub speedups: Vec<Speedup>,
-    /// On the first machine, under the first governor, with the first seed. `None`: both decide alike.
+    /// Decisions from the start that are the same on the first machine, under the first governor, with the first seed. At most
+    /// 4,194,304 are compared.
+    pub same_decisions: usize,
+    /// The decision after them. `None`: no compared decision differs.
     pub first_difference: Option<Difference>,
 }
 
@@ -38,25 +41,27 @@ pub struct Speedup {
     pub speedup_ci95: Option<[f64; 2]>,
 }
 
-/// Simulates two jobs that differ in their policies, and finds their first different decision. `None`: there is none.
+/// Simulates two jobs that differ in their policies, and finds their first different decision. Returns the number of
+/// decisions before it, too.
 ///
 /// # Errors
 /// As [`hearth_sim::run`].
-pub fn first_difference(first: &Job, second: &Job) -> Result<Option<Difference>, Error> {
+pub fn first_difference(first: &Job, second: &Job) -> Result<(usize, Option<Difference>), Error> {
     let mut before = Decisions::default();
     let before_header = hearth_sim::run(first, &mut before)?.header;
     let mut after = Comparison { with: &before.all, same: 0, other: None };
     let after_header = hearth_sim::run(second, &mut after)?.header;
     let pair = (before.all.get(after.same), &after.other);
     if after.same == MOST || pair == (None, &None) {
-        return Ok(None);
+        return Ok((after.same, None));
     }
     let time_ns = [pair.0, pair.1.as_ref()].into_iter().flatten().map(|decision| decision.event.time).min();
-    Ok(Some(Difference {
+    let difference = Difference {
         time_ns: time_ns.unwrap_or(0),
         first: pair.0.map(|decision| decision.sentence(&before_header)),
         second: pair.1.as_ref().map(|decision| decision.sentence(&after_header)),
-    }))
+    };
+    Ok((after.same, Some(difference)))
 }
 
 /// An event that a policy causes, and its reason.
@@ -161,7 +166,7 @@ mod tests {
     use hearth_sim::Native;
     use hearth_workload::Workload;
 
-    fn difference(first: &str, second: &str) -> Option<Difference> {
+    fn difference(first: &str, second: &str) -> (usize, Option<Difference>) {
         let machine = Machine::load("xeon-5218").unwrap();
         let workload = Workload::resolve("fork-wait:iterations=3").unwrap();
         let native = |name: &str| Native::build(hearth_policy::load(name).unwrap()).unwrap();
@@ -172,17 +177,18 @@ mod tests {
 
     #[test]
     fn a_policy_does_not_differ_from_itself() {
-        assert_eq!(difference("nest", "nest"), None);
+        let (same, difference) = difference("nest", "nest");
+        assert!(same > 10 && difference.is_none(), "{same}");
     }
 
     #[test]
     fn the_first_decision_that_differs_is_found() {
-        let found = difference("cfs", "ule").unwrap();
+        let found = difference("cfs", "ule").1.unwrap();
         let (cfs, ule) = (found.first.unwrap(), found.second.unwrap());
         assert!(cfs.starts_with("starts sh (3) on core ") && cfs.ends_with(" because cfs"), "{cfs}");
         assert!(ule.starts_with("starts sh (3) on core "), "{ule}");
         assert!(found.time_ns > 0);
-        let found = difference("cfs", "nest").unwrap();
+        let found = difference("cfs", "nest").1.unwrap();
         assert!(found.second.unwrap().contains(" spin"));
     }
 }

@@ -241,11 +241,13 @@ impl Matrix {
         let mut than = vec![&base.name, &kernel.name];
         than.dedup();
         than.retain(|name| **name != own.name);
+        let (same_decisions, first_difference) = self.first_difference(workload, [base, own])?;
         Ok(AgainstBase {
             policy: own.name.clone(),
             base: base.name.clone(),
             speedups: than.iter().flat_map(|than| prediction.speedups(&own.name, than)).collect(),
-            first_difference: self.first_difference(workload, [base, own])?,
+            same_decisions,
+            first_difference,
         })
     }
 
@@ -254,9 +256,9 @@ impl Matrix {
         &self,
         workload: &Workload,
         variants: [&Variant; 2],
-    ) -> Result<Option<Difference>, Error> {
+    ) -> Result<(usize, Option<Difference>), Error> {
         let (Some(machine), Some(&governor)) = (self.machines.first(), self.governors.first()) else {
-            return Ok(None);
+            return Ok((0, None));
         };
         let [first, second] =
             variants.map(|variant| self.job(workload, machine, governor, variant, self.seed));

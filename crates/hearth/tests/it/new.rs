@@ -45,7 +45,7 @@ fn a_policy_is_compared_with_its_base_and_with_todays_kernel() {
     for part in [
         "mine against its base, cfs, on ryzen-3400g, schedutil: ",
         "mine against today's kernel, eevdf, on ryzen-3400g, schedutil: ",
-        "First difference, at ",
+        "First difference on ryzen-3400g, at ",
         " ms: cfs runs sh (2) on core ",
         ", mine lets core ",
     ] {
@@ -53,7 +53,7 @@ fn a_policy_is_compared_with_its_base_and_with_todays_kernel() {
     }
     // It spins for no time, and then decides as its base.
     let same = [&sim[..1], &["mine.ipa:linger=0ms"], &sim[2..]].concat();
-    assert!(printed(folder.path(), &same).contains("mine decides as cfs does\n"));
+    assert!(printed(folder.path(), &same).contains("mine decides as cfs does on ryzen-3400g: the first "));
 }
 
 #[test]

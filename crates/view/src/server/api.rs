@@ -337,7 +337,7 @@ async fn raw(
     let found = work(app, move |app| {
         let trace = trace(app, number)?;
         let cores = cores.map(|text| core_list(&text, trace.header().cores.len())).transpose()?;
-        Ok(raw::raw(trace, &raw::Selected { from, to, cores, thread }, limit)?)
+        Ok(raw::raw(trace, &usage::Area { from, to, cores, thread }, limit)?)
     });
     json(found.await?)
 }

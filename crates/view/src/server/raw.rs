@@ -2,6 +2,7 @@
 
 use super::look::PATIENCE;
 use super::slices::stop_name;
+use super::usage::Area;
 use super::viewed::Viewed;
 use hearth_trace::tiles::{self, Groups};
 use hearth_trace::{CoreId, Event, Header, KIND_NAMES, Kind, Row, Tid, Time, Waker};
@@ -32,27 +33,18 @@ pub struct RawEvents {
     until: Time,
 }
 
-/// Which events: in `from..=to`, on or towards some cores, of some threads.
-pub struct Selected {
-    pub from: Time,
-    pub to: Time,
-    /// Whether each core is selected; `None`: all are.
-    pub cores: Option<Vec<bool>>,
-    pub thread: Option<Tid>,
-}
-
-/// The first `limit` events.
-pub fn raw(trace: &Viewed, selected: &Selected, limit: usize) -> Result<RawEvents, tiles::Error> {
+/// The first `limit` events of `area`: on or towards its cores, of its thread.
+pub fn raw(trace: &Viewed, area: &Area, limit: usize) -> Result<RawEvents, tiles::Error> {
     let started = Instant::now();
-    let first = trace.index.group_before(selected.from);
+    let first = trace.index.group_before(area.from);
     let mut found = RawEvents { events: Vec::new(), truncated: false, until: trace.index.end() };
     let mut seq = trace.groups.spans().iter().take(first).map(|span| span.events).sum();
     for group in first..trace.index.groups() {
         for event in trace.groups.read(group)?.iter() {
-            if event.time > selected.to {
+            if event.time > area.to {
                 return Ok(found);
             }
-            if event.time >= selected.from && selected.has(event) {
+            if event.time >= area.from && has(area, event) {
                 if found.events.len() == limit {
                     (found.truncated, found.until) = (true, event.time);
                     return Ok(found);
@@ -69,15 +61,12 @@ pub fn raw(trace: &Viewed, selected: &Selected, limit: usize) -> Result<RawEvent
     Ok(found)
 }
 
-impl Selected {
-    fn has(&self, event: &Event) -> bool {
-        let (threads, target) = subjects(&event.kind);
-        let is = |core: CoreId| {
-            self.cores.as_ref().is_none_or(|cores| cores.get(usize::from(core)) == Some(&true))
-        };
-        let of = |thread: Tid| threads.contains(&Some(thread));
-        (is(event.core) || target.is_some_and(is)) && self.thread.is_none_or(of)
-    }
+fn has(area: &Area, event: &Event) -> bool {
+    let (threads, target) = subjects(&event.kind);
+    let is =
+        |core: CoreId| area.cores.as_ref().is_none_or(|cores| cores.get(usize::from(core)) == Some(&true));
+    let of = |thread: Tid| threads.contains(&Some(thread));
+    (is(event.core) || target.is_some_and(is)) && area.thread.is_none_or(of)
 }
 
 /// The threads of an event, and the core that one of them comes to.
