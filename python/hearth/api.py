@@ -108,7 +108,7 @@ def predict(
         workload: as for `simulate`.
         machines: one or several.
         policies: one or several; all built-in ones by default. The first, under the first governor, is the baseline.
-        governors: one or several.
+        governors: one or several, each alone or after one of the machine's drivers: `amd-pstate/schedutil`.
         runs: number of runs of each setting, with successive seeds.
         seed: seed of the first run. All policies have the same random numbers.
         noise: as for `simulate`.

@@ -4,7 +4,7 @@ use crate::arguments::{self, Jobs};
 use crate::failure::{Failure, Outcome};
 use crate::here::Here;
 use crate::{output, prediction, progress};
-use hearth_machine::Governor;
+use hearth_machine::{Governor, Scaling};
 use hearth_policy::{ScopedAssignment, Spec};
 use hearth_sim::World;
 use hearth_study::tune::BASELINE;
@@ -19,10 +19,11 @@ pub struct Combinations {
     #[arg(short, long = "machine", value_name = "NAME|FILE", help_heading = WHAT)]
     machines: Vec<String>,
 
-    /// The frequency governor: schedutil, performance or powersave. Repeatable [default: schedutil, or that of this machine
-    /// without --machine; `predict` adds performance]
-    #[arg(short, long = "governor", value_name = "GOVERNOR", help_heading = WHAT)]
-    governors: Vec<Governor>,
+    /// The frequency governor: schedutil, performance or powersave, also of another driver of the machine:
+    /// `amd-pstate/schedutil`. Repeatable [default: schedutil, or that of this machine without --machine; `predict` adds
+    /// performance, and for the baseline's policy each other driver and governor of the machine]
+    #[arg(short, long = "governor", value_name = "[DRIVER/]GOVERNOR", help_heading = WHAT)]
+    governors: Vec<Scaling>,
 
     /// A policy: the name of a built-in one (`hearth list policies`), or the path of an .ipa file. May be
     /// followed by parameters: `:NAME=VALUE,...`. Repeatable. The first policy, under the first governor, is
@@ -129,31 +130,35 @@ impl Combinations {
         let here =
             detected.and_then(|here| here.map_err(|failure| failure.warn("this machine is left out")).ok());
         let governor = here.as_ref().and_then(|here| here.governor).unwrap_or(Governor::Schedutil);
-        let mut default = vec![governor];
-        if predicts && self.output.is_none() && governor != Governor::Performance {
-            default.push(Governor::Performance);
+        let compares_governors = predicts && self.output.is_none() && self.governors.is_empty();
+        let mut default: Vec<Scaling> = vec![governor.into()];
+        if compares_governors && governor != Governor::Performance {
+            default.push(Governor::Performance.into());
         }
+        let selection = Selection {
+            machines: match self.machines.as_slice() {
+                [] => SERVERS.map(str::to_owned).into(),
+                named => named.into(),
+            },
+            governors: if self.governors.is_empty() { default } else { self.governors.clone() },
+            policies: self.policies.clone(),
+            params: self.params.clone(),
+        };
         let mut matrix = Matrix {
             seed: self.seed,
             runs: self.runs.unwrap_or(if self.output.is_some() { 1 } else { 5 }),
             noise: self.noise / 100.0,
             world: self.world.unwrap_or(World { sched_ext: predicts, ..World::default() }),
             threads: self.jobs.threads(),
-            ..Matrix::load(&Selection {
-                machines: match self.machines.as_slice() {
-                    [] => SERVERS.map(str::to_owned).into(),
-                    named => named.into(),
-                },
-                governors: if self.governors.is_empty() { default } else { self.governors.clone() },
-                policies: self.policies.clone(),
-                params: self.params.clone(),
-            })?
+            other_governors: compares_governors,
+            ..progress::meanwhile("compiling the policies", || Matrix::load(&selection))?
         };
         let name = here.as_ref().map(|here| here.machine.name.clone());
         if let Some(here) = here {
             eprintln!("note: {}", here.about);
             matrix.gaps = Some(here.gaps);
             matrix.machines.insert(0, here.machine);
+            matrix.check_drivers()?;
         }
         let combinations = matrix.len() * workloads;
         if self.output.is_some() && combinations != 1 {

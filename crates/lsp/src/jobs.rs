@@ -91,7 +91,7 @@ fn simulate(plan: Plan, stop: Arc<AtomicBool>) -> Result<Finding, Box<dyn Error>
         stop,
         // The other cores are the editor's.
         threads: 1,
-        ..Matrix::of(vec![Machine::load(machine)?], vec![Governor::Schedutil], variants)
+        ..Matrix::of(vec![Machine::load(machine)?], vec![Governor::Schedutil.into()], variants)
     };
     let prediction = matrix.predict(&Workload::resolve(workload)?, Vec::new(), &Keep::default(), || ())?;
     let rows = prediction.rows();

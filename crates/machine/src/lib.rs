@@ -31,7 +31,10 @@ mod validate;
 
 pub use costs::{Costs, MigrationCosts, SearchCosts};
 pub use error::Error;
-pub use frequency::{Control, FrequencySpec, Governor, Model, Performance, PowerLimit, PowerSpec, Powersave};
+pub use frequency::{
+    Control, Driver, FrequencySpec, Governor, Model, NoScaling, Performance, PowerLimit, PowerSpec,
+    Powersave, Scaling,
+};
 pub use idle::IdleState;
 pub use machine::Machine;
 pub use topology::{Core, FULL_CAPACITY, Kind, Level, Numbering, Topology};

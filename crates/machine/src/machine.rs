@@ -4,7 +4,7 @@ use crate::builtin::MACHINES;
 use crate::costs::Costs;
 use crate::error::Error;
 use crate::file::MachineFile;
-use crate::frequency::{Control, FrequencySpec, Governor, Model, PowerSpec};
+use crate::frequency::{Control, FrequencySpec, Model, PowerSpec, Scaling};
 use crate::idle::IdleState;
 use crate::overrides;
 use crate::topology::{Level, Shape, Topology};
@@ -144,8 +144,8 @@ impl Machine {
     }
 
     /// Frequency and energy model of this machine at time 0, with all cores idle for long.
-    pub fn frequency_model(&self, governor: Governor) -> Model {
-        Model::new(self, governor)
+    pub fn frequency_model(&self, scaling: impl Into<Scaling>) -> Model {
+        Model::new(self, scaling.into())
     }
 
     /// Speed of `core` relative to the fastest one; see [`Topology::capacity`].

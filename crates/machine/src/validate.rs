@@ -255,6 +255,7 @@ fn frequency(spec: &FrequencySpec, shape: &Shape) -> Check {
         format!("is {}; give 1 to {MAX_WINDOW_US} microseconds", spec.window_us)
     })?;
     requests(spec)?;
+    drivers(spec)?;
     hwp(spec)?;
     let invariant = spec.schedutil.invariant_khz;
     let range = spec.min_khz..=spec.max_khz();
@@ -294,8 +295,29 @@ fn requests(spec: &FrequencySpec) -> Check {
     })
 }
 
+/// The first driver has the control that the file says.
+fn drivers(spec: &FrequencySpec) -> Check {
+    let key = "frequency.drivers";
+    let Some(&first) = spec.drivers.first() else { return Ok(()) };
+    ensure(spec.control != Control::None, key, || "is only for machines with a control; remove it".into())?;
+    for (i, driver) in spec.drivers.iter().enumerate() {
+        ensure(!spec.drivers[..i].contains(driver), key, || format!("names {driver} twice"))?;
+    }
+    let by_driver = first.control(spec);
+    ensure((by_driver.control, by_driver.powersave) == (spec.control, spec.powersave), key, || {
+        format!(
+            "begins with {first}, which has control = \"{}\" and powersave = \"{}\"; give these, or other drivers, or none: \
+             drivers = []",
+            by_driver.control.name(),
+            by_driver.powersave.name()
+        )
+    })
+}
+
 fn hwp(spec: &FrequencySpec) -> Check {
-    let needed = spec.control == Control::SpeedShift || spec.powersave == Powersave::Hardware;
+    let chooses =
+        |spec: &FrequencySpec| spec.control == Control::SpeedShift || spec.powersave == Powersave::Hardware;
+    let needed = chooses(spec) || spec.drivers.iter().any(|driver| chooses(&driver.control(spec)));
     let Some(hwp) = &spec.hwp else {
         return ensure(!needed, "frequency.hwp", || {
             "is missing; the hardware chooses frequencies on this machine, so give tau_us and full_permille"

@@ -5,8 +5,7 @@ use crate::error::SimError;
 use crate::native::Native;
 use crate::thread::for_each_child;
 use crate::world::{WARM_UP_NS, World, background};
-use hearth_machine::Machine;
-use hearth_machine::frequency::Governor;
+use hearth_machine::{Driver, Governor, Machine};
 use hearth_policy::Settings;
 use hearth_trace::{CoreInfo, Header, Metrics, Sink, Source, Summary, ThreadInfo, TraceHash};
 use hearth_workload::{Thread, Workload};
@@ -32,6 +31,8 @@ pub struct Job<'a> {
     pub policy: &'a Native,
     /// Default: `schedutil`.
     pub governor: Governor,
+    /// Default: the first of the machine's that offers the governor.
+    pub driver: Option<Driver>,
     /// Default: the initial values.
     pub params: &'a Settings,
     /// Default: 1.
@@ -56,6 +57,7 @@ impl<'a> Job<'a> {
             machine,
             policy,
             governor: Governor::Schedutil,
+            driver: None,
             params: &INITIAL,
             seed: 1,
             noise: NOISE,

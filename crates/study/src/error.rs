@@ -1,6 +1,7 @@
 //! Errors of studies.
 
 use hearth_base::suggest::closest;
+use hearth_machine::Driver;
 use hearth_policy::ParamError;
 use hearth_sim::{BuildError, SimError};
 use std::fmt::Display;
@@ -29,6 +30,9 @@ pub enum Error {
 
     #[error("--param {policy}.{name}: policy {policy} is not simulated; simulated are: {}", .simulated.join(", "))]
     ParamOfOther { policy: String, name: String, simulated: Vec<String> },
+
+    #[error("machine {machine} does not have the driver {driver}; {}", known(.has))]
+    NoDriver { machine: String, driver: Driver, has: Vec<Driver> },
 
     #[error("a trace can be stored of one run only, but {runs} are planned")]
     ManyRuns { runs: usize },
@@ -127,4 +131,13 @@ fn other_policy(policy: &str, simulated: &[String]) -> String {
 
 pub(crate) fn did_you_mean(near: &str) -> String {
     format!("did you mean `{near}`?")
+}
+
+/// The drivers of a machine, in words.
+fn known(drivers: &[Driver]) -> String {
+    let names: Vec<&str> = drivers.iter().map(|driver| driver.name()).collect();
+    match names.is_empty() {
+        true => "its file lists none".into(),
+        false => format!("it has {}", names.join(", ")),
+    }
 }

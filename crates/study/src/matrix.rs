@@ -3,7 +3,7 @@
 use crate::difference::{AgainstBase, Difference, first_difference};
 use crate::tune::BASELINE;
 use crate::{Error, Prediction, Provenance, Run, Selection, Setting, WorkloadFacts};
-use hearth_machine::{Governor, Machine};
+use hearth_machine::{Machine, Scaling};
 use hearth_policy::{Policy, ScopedAssignment, Settings, Spec, load, names};
 use hearth_report::page::TimelinePanel;
 use hearth_sim::{Job, NOISE, Native, Outcome, World};
@@ -17,7 +17,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The settings to simulate: every machine runs every policy under every governor, with `runs` seeds.
 pub struct Matrix {
     pub machines: Vec<Machine>,
-    pub governors: Vec<Governor>,
+    pub governors: Vec<Scaling>,
+    /// Also simulate the first variant under each other driver and governor that the machine offers.
+    pub other_governors: bool,
     pub variants: Vec<Variant>,
     /// The seed of the first run. The others have the following numbers.
     pub seed: u64,
@@ -87,19 +89,22 @@ struct Planned<'a> {
 impl Matrix {
     /// Loads what `selection` names, each once. Sets five runs from seed 1, with the simulator's default noise.
     pub fn load(selection: &Selection) -> Result<Matrix, Error> {
-        Ok(Matrix::of(
+        let matrix = Matrix::of(
             machines(&selection.machines)?,
             unique(&selection.governors).copied().collect(),
             variants(&selection.policies, &selection.params)?,
-        ))
+        );
+        matrix.check_drivers()?;
+        Ok(matrix)
     }
 
     /// Five runs from seed 1 of each setting, with the simulator's default noise. Machines have different names, and so
     /// have variants with the same parameters.
-    pub fn of(machines: Vec<Machine>, governors: Vec<Governor>, variants: Vec<Variant>) -> Matrix {
+    pub fn of(machines: Vec<Machine>, governors: Vec<Scaling>, variants: Vec<Variant>) -> Matrix {
         Matrix {
             machines,
             governors,
+            other_governors: false,
             variants,
             seed: 1,
             runs: 5,
@@ -119,8 +124,23 @@ impl Matrix {
 
     /// Number of runs.
     pub fn len(&self) -> usize {
-        let governors: usize = self.machines.iter().map(|machine| self.governors_of(machine).len()).sum();
-        governors * self.variants.len() * self.runs as usize
+        let settings: usize = self.machines.iter().map(|machine| self.places(machine).count()).sum();
+        settings * self.runs as usize
+    }
+
+    /// # Errors
+    /// If a driver is named that a machine does not have.
+    pub fn check_drivers(&self) -> Result<(), Error> {
+        for (machine, scaling) in
+            self.machines.iter().flat_map(|m| self.governors.iter().map(move |g| (m, g)))
+        {
+            if let Some(driver) = scaling.driver.filter(|driver| !machine.frequency.drivers.contains(driver))
+            {
+                let has = machine.frequency.drivers.clone();
+                return Err(Error::NoDriver { machine: machine.name.clone(), driver, has });
+            }
+        }
+        Ok(())
     }
 
     fn gaps_of(&self, machine: &str) -> Option<&Gaps> {
@@ -133,10 +153,32 @@ impl Matrix {
     }
 
     /// The governors under which a machine is simulated: one stands for all where the kernel has none.
-    pub(crate) fn governors_of(&self, machine: &Machine) -> &[Governor] {
+    pub(crate) fn governors_of(&self, machine: &Machine) -> &[Scaling] {
         let count =
             if self.no_governor(machine) { self.governors.len().min(1) } else { self.governors.len() };
         &self.governors[..count]
+    }
+
+    /// The governors and variants in which a machine is simulated.
+    pub(crate) fn places(&self, machine: &Machine) -> impl Iterator<Item = (Scaling, &Variant)> {
+        let governors = self.governors_of(machine);
+        let spec = &machine.frequency;
+        let mut other = match governors.first() {
+            Some(&baseline) if self.other_governors && !self.no_governor(machine) => {
+                spec.other_choices(baseline)
+            }
+            _ => Vec::new(),
+        };
+        let known = |other: &Scaling| {
+            let is =
+                |one: &&Scaling| one.governor == other.governor && spec.driver(**one) == spec.driver(*other);
+            governors.iter().any(|one| is(&one)) || governors.contains(other)
+        };
+        other.retain(|scaling| !known(scaling));
+        let all = governors
+            .iter()
+            .flat_map(|&governor| self.variants.iter().map(move |variant| (governor, variant)));
+        all.chain(other.into_iter().flat_map(|scaling| self.variants.first().map(|first| (scaling, first))))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -186,13 +228,14 @@ impl Matrix {
         &self,
         workload: &'a Workload,
         machine: &'a Machine,
-        governor: Governor,
+        Scaling { driver, governor }: Scaling,
         variant: &'a Variant,
         seed: u64,
     ) -> Job<'a> {
         let (policy, params) = (&*variant.policy, &variant.params);
         Job {
             governor,
+            driver,
             params,
             seed,
             noise: self.noise,
@@ -201,7 +244,7 @@ impl Matrix {
         }
     }
 
-    pub(crate) fn setting(&self, machine: &Machine, governor: Governor, variant: &Variant) -> Setting {
+    pub(crate) fn setting(&self, machine: &Machine, governor: Scaling, variant: &Variant) -> Setting {
         Setting {
             machine: machine.name.clone(),
             governor: if self.no_governor(machine) { String::new() } else { governor.to_string() },
@@ -269,15 +312,13 @@ impl Matrix {
     fn planned<'a>(&'a self, workload: &'a Workload) -> Vec<Planned<'a>> {
         let mut planned = Vec::new();
         for machine in &self.machines {
-            for &governor in self.governors_of(machine) {
-                for variant in &self.variants {
-                    for run in 0..self.runs {
-                        planned.push(Planned {
-                            setting: self.setting(machine, governor, variant),
-                            job: self.job(workload, machine, governor, variant, self.seed.wrapping_add(run)),
-                            first: run == 0,
-                        });
-                    }
+            for (governor, variant) in self.places(machine) {
+                for run in 0..self.runs {
+                    planned.push(Planned {
+                        setting: self.setting(machine, governor, variant),
+                        job: self.job(workload, machine, governor, variant, self.seed.wrapping_add(run)),
+                        first: run == 0,
+                    });
                 }
             }
         }

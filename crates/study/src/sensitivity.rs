@@ -3,7 +3,7 @@
 use crate::matrix::{Matrix, Variant};
 use crate::verdict::Effect;
 use crate::{Conclusion, Error, Prediction, Setting};
-use hearth_machine::{Governor, Machine};
+use hearth_machine::{Machine, Scaling};
 use hearth_sim::{Job, World};
 use hearth_workload::Workload;
 use serde::Serialize;
@@ -51,7 +51,7 @@ const FACTORS: [(f64, &str); 2] = [(0.5, "halved"), (2.0, "doubled")];
 const SEEDS: u64 = 3;
 
 /// A machine, a governor and a policy of a matrix.
-type Choice<'a> = (&'a Machine, Governor, &'a Variant);
+type Choice<'a> = (&'a Machine, Scaling, &'a Variant);
 
 impl Matrix {
     /// Number of simulations of [`Matrix::weigh`].
@@ -86,12 +86,11 @@ impl Matrix {
 
     fn choice(&self, wanted: &Setting) -> Option<Choice<'_>> {
         let of = |machine| {
-            let choices = self.governors_of(machine).iter().flat_map(move |&governor| {
-                self.variants.iter().map(move |variant| (machine, governor, variant))
-            });
-            choices
-                .into_iter()
-                .find(|&(machine, governor, variant)| self.setting(machine, governor, variant) == *wanted)
+            let mut places = self.places(machine);
+            let is_wanted = |&(governor, variant): &(Scaling, &Variant)| {
+                self.setting(machine, governor, variant) == *wanted
+            };
+            places.find(is_wanted).map(|(governor, variant)| (machine, governor, variant))
         };
         self.machines.iter().find_map(of)
     }

@@ -3,6 +3,7 @@
 use crate::prediction::{Row, Setting};
 use crate::sensitivity::{Sensitivity, in_words};
 use crate::statistics::Change;
+use hearth_machine::{Driver, Scaling};
 use serde::Serialize;
 
 /// The best setting of a machine, compared with its baseline: the first policy under the first governor.
@@ -98,7 +99,7 @@ const IN_RANGE: [u32; 2] = [259, 371];
 pub fn accuracy() -> String {
     let [inside, all] = IN_RANGE;
     format!(
-        "Accuracy: {inside} of {all} simulated results are in the range that a paper measured (docs/src/results.md)."
+        "Accuracy: {inside} of {all} simulated results are in the range that a paper measured (`hearth reproduce` lists them)."
     )
 }
 
@@ -214,13 +215,17 @@ impl Verdict {
                 |setting: &Setting| setting.policy == baseline.policy && setting.params == baseline.params;
             let effects = || rows.iter().filter(|row| !alone || of(row.setting)).filter_map(Effect::of);
             let best = effects().max_by(|a, b| a.speedup.total_cmp(&b.speedup))?;
-            // Another governor is a change, too: it has to gain something.
-            let kept = effects().find(|effect| {
-                (&effect.setting.governor, &effect.setting.policy, &effect.setting.params)
-                    == (&baseline.governor, &best.setting.policy, &best.setting.params)
-                    && effect.speedup > best.speedup - NOTICEABLE
-            });
-            Some(kept.unwrap_or(best))
+            // Another governor is a change, too, and another driver a larger one: it has to gain something.
+            let as_good = || {
+                effects().filter(|effect| {
+                    (&effect.setting.policy, &effect.setting.params)
+                        == (&best.setting.policy, &best.setting.params)
+                        && effect.speedup > best.speedup - NOTICEABLE
+                })
+            };
+            let kept = as_good().find(|effect| effect.setting.governor == baseline.governor);
+            let smaller = kept.or_else(|| as_good().find(|effect| driver_of(&effect.setting).is_none()));
+            Some(smaller.unwrap_or(best))
         };
         Some(Verdict {
             best: best(false)?,
@@ -286,17 +291,28 @@ impl Verdict {
             Some(alone)
                 if Some(&alone.setting) == self.governor_alone.as_ref().map(|alone| &alone.setting) =>
             {
-                let governor = &alone.setting.governor;
+                let change = match driver_of(&alone.setting) {
+                    None => format!("set the governor to {}", alone.setting.governor),
+                    Some(Scaling { driver, governor }) => {
+                        let boot = driver.map_or("", Driver::kernel_parameter);
+                        format!("boot with {boot} and set the governor to {governor}")
+                    }
+                };
                 let (gain, range) = (percent(alone.speedup), alone.uncertainty());
                 let more = if self.best_is_governor() { String::new() } else { format!("; {tail}") };
                 format!(
-                    "{machine}: set the governor to {governor}: {gain} for `{program}` without a new scheduler ({range}){more}, over {baseline}."
+                    "{machine}: {change}: {gain} for `{program}` without a new scheduler ({range}){more}, over {baseline}."
                 )
             }
             Some(_) => format!("{machine}: `{program}` gains {tail}, over {baseline}."),
             None => format!("{machine}: {tail}."),
         }
     }
+}
+
+/// The driver that a setting names, which is not the baseline's.
+fn driver_of(setting: &Setting) -> Option<Scaling> {
+    setting.governor.parse().ok().filter(|scaling: &Scaling| scaling.driver.is_some())
 }
 
 /// `+1.2 to +3.4%`
@@ -418,6 +434,14 @@ mod tests {
         let only = verdict(alone(0.24).unwrap(), alone(0.24));
         assert_eq!(only.effects().count(), 1);
         assert_eq!(only.sentence("make").matches("performance").count(), 1);
+        let driver = || effect("eevdf", "amd-pstate-epp/powersave", 0.3, 0.001);
+        let sentence = verdict(driver(), Some(driver())).sentence("make");
+        assert!(
+            sentence.starts_with(
+                "m: boot with amd_pstate=active and set the governor to powersave: +30.0% for `make`"
+            ),
+            "{sentence}"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::error::raise;
 use crate::machine::Machine;
 use crate::policy::{Loaded, Policy};
-use hearth_machine::Governor;
+use hearth_machine::{Governor, Scaling};
 use hearth_sim::World;
 use hearth_study::{Error, Matrix};
 use pyo3::prelude::*;
@@ -27,7 +27,7 @@ pub struct Settings {
 /// [`Settings`] that have been checked.
 pub struct Plan {
     machines: Vec<hearth_machine::Machine>,
-    governors: Vec<Governor>,
+    governors: Vec<Scaling>,
     policies: Vec<(String, Arc<Loaded>)>,
     seed: u64,
     runs: u64,
@@ -46,7 +46,11 @@ impl Settings {
         }
         Ok(Plan {
             machines: machines(&self.machines),
-            governors: self.governors.iter().map(|name| governor(name)).collect::<PyResult<_>>()?,
+            governors: self
+                .governors
+                .iter()
+                .map(|name| name.parse().map_err(raise))
+                .collect::<PyResult<_>>()?,
             policies: policies(&self.policies),
             seed: self.seed,
             runs: self.runs,
@@ -62,7 +66,7 @@ impl Plan {
     pub fn matrix(self, stop: &Arc<std::sync::atomic::AtomicBool>) -> Result<Matrix, Error> {
         let variant = |(name, policy): (String, Arc<Loaded>)| policy.variant(name);
         let variants = self.policies.into_par_iter().map(variant).collect::<Result<_, _>>()?;
-        Ok(Matrix {
+        let matrix = Matrix {
             seed: self.seed,
             runs: self.runs,
             noise: self.noise,
@@ -70,7 +74,9 @@ impl Plan {
             threads: self.jobs,
             stop: stop.clone(),
             ..Matrix::of(self.machines, self.governors, variants)
-        })
+        };
+        matrix.check_drivers()?;
+        Ok(matrix)
     }
 }
 

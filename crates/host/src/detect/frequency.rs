@@ -6,7 +6,7 @@ use super::{Measured, Processor, Registers, SourcedValue, Vendor};
 use crate::sysfs::{Files, fields};
 use crate::turbo::Together;
 use hearth_machine::frequency::TurboLimit;
-use hearth_machine::{Control, Machine, Powersave};
+use hearth_machine::{Control, Driver, Machine, Powersave};
 
 /// Intel's register with the base and the lowest ratio.
 const PLATFORM_INFO: u64 = 0xce;
@@ -38,6 +38,7 @@ pub struct Frequencies {
     pub step_khz: SourcedValue<u32>,
     pub control: SourcedValue<Control>,
     pub powersave: SourcedValue<Powersave>,
+    pub drivers: SourcedValue<Vec<Driver>>,
     /// ACPI P-states, if the kernel can request only these.
     pub requests: Option<SourcedValue<Vec<u32>>>,
     /// Highest frequency of each physical core of a socket, if they differ within a kind.
@@ -69,6 +70,7 @@ pub fn read(sources: &Sources<'_>, shape: &Regular, measured: &Measured) -> Freq
         core_max_khz: sources.core_maxima(shape, min_khz.value, highest),
         control,
         powersave: sources.powersave(),
+        drivers: sources.drivers(),
         min_khz,
         nominal_khz,
         limits,
@@ -201,6 +203,18 @@ impl Sources<'_> {
             Vendor::Other => "assumption: each core has its own frequency",
         };
         SourcedValue::new(control, source)
+    }
+
+    /// The driver, first, and its other mode. `amd-pstate` also had names with an underscore (Linux 6.3).
+    fn drivers(&self) -> SourcedValue<Vec<Driver>> {
+        let modes = match self.driver().unwrap_or_default().replace("amd_pstate", "amd-pstate").as_str() {
+            "intel_pstate" => vec![Driver::IntelPstate, Driver::IntelCpufreq],
+            "intel_cpufreq" => vec![Driver::IntelCpufreq, Driver::IntelPstate],
+            "amd-pstate-epp" => vec![Driver::AmdPstateEpp, Driver::AmdPstate],
+            "amd-pstate" => vec![Driver::AmdPstate, Driver::AmdPstateEpp],
+            _ => Vec::new(),
+        };
+        SourcedValue::new(modes, "sysfs, cpufreq/scaling_driver, and the driver's other mode")
     }
 
     fn driver(&self) -> Option<String> {

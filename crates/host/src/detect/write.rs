@@ -5,7 +5,7 @@ use super::topology::{Regular, numbering_name};
 use super::{Measured, Processor, SourcedValue, Vendor};
 use crate::report::{Direction, Verdict};
 use hearth_machine::frequency::{Hwp, VoltagePoint};
-use hearth_machine::{Control, IdleState, Machine, Powersave};
+use hearth_machine::{Control, Driver, IdleState, Machine, Powersave};
 use std::fmt::Display;
 
 pub struct Parts<'a> {
@@ -146,19 +146,12 @@ fn frequency(out: &mut Out, parts: &Parts<'_>) {
     {
         out.known(key, digits(known.value), &known.source);
     }
-    let control = match f.control.value {
-        Control::SpeedStep => "speedstep",
-        Control::SpeedShift => "speedshift",
-        Control::PerCore => "percore",
-        Control::None => "none",
-    };
-    out.known("control", text(control), &f.control.source);
-    let powersave = match f.powersave.value {
-        Powersave::Sampler => "sampler",
-        Powersave::Hardware => "hardware",
-        Powersave::Lowest => "lowest",
-    };
-    out.known("powersave", text(powersave), &f.powersave.source);
+    out.known("control", text(f.control.value.name()), &f.control.source);
+    out.known("powersave", text(f.powersave.value.name()), &f.powersave.source);
+    if !f.drivers.value.is_empty() {
+        let names: Vec<String> = f.drivers.value.iter().map(|driver| text(driver.name())).collect();
+        out.known("drivers", format!("[{}]", names.join(", ")), &f.drivers.source);
+    }
     if let Some(requests) = &f.requests {
         let khz: Vec<String> = requests.value.iter().map(|&khz| digits(khz)).collect();
         out.known("requests_khz", format!("[{}]", khz.join(", ")), &requests.source);
@@ -177,7 +170,8 @@ fn frequency(out: &mut Out, parts: &Parts<'_>) {
         out.line(&format!("  {{ cores = {}, khz = {} }},", limit.cores, digits(limit.khz)));
     }
     out.line("]");
-    if f.control.value == Control::SpeedShift || f.powersave.value == Powersave::Hardware {
+    let chooses = f.control.value == Control::SpeedShift || f.powersave.value == Powersave::Hardware;
+    if chooses || f.drivers.value.contains(&Driver::AmdPstateEpp) {
         let hwp = parts.nearest.frequency.hwp.clone().unwrap_or(HWP);
         out.section("frequency.hwp");
         out.known("tau_us", digits(hwp.tau_us), "assumption: as the built-in machines with Speed Shift.");

@@ -4,7 +4,7 @@ use crate::common::{Core, Tree};
 use hearth_host::Error;
 use hearth_host::detect::{Detected, Measured, Options, cores_of_a_socket, detect, parse_cores};
 use hearth_host::turbo::Together;
-use hearth_machine::{Control, IdleState, Level, Machine, Powersave};
+use hearth_machine::{Control, Driver, IdleState, Level, Machine, Powersave};
 use proptest::prelude::*;
 
 fn nothing(_: u32, _: u64) -> Option<u64> {
@@ -446,16 +446,24 @@ fn twelve_caches(driver: &str) -> Tree {
 
 #[test]
 fn twelve_caches_and_the_drivers_of_their_cores() {
-    for (driver, control, powersave, requests) in [
-        ("acpi-cpufreq", Control::PerCore, Powersave::Lowest, &[1_500_000, 1_900_000, 2_400_000][..]),
-        ("amd-pstate-epp", Control::SpeedShift, Powersave::Hardware, &[]),
-        ("amd-pstate", Control::PerCore, Powersave::Lowest, &[]),
-        ("cppc_cpufreq", Control::PerCore, Powersave::Lowest, &[]),
+    use Driver::{AmdPstate, AmdPstateEpp};
+    for (driver, control, powersave, requests, drivers) in [
+        (
+            "acpi-cpufreq",
+            Control::PerCore,
+            Powersave::Lowest,
+            &[1_500_000, 1_900_000, 2_400_000][..],
+            &[][..],
+        ),
+        ("amd-pstate-epp", Control::SpeedShift, Powersave::Hardware, &[], &[AmdPstateEpp, AmdPstate]),
+        ("amd-pstate", Control::PerCore, Powersave::Lowest, &[], &[AmdPstate, AmdPstateEpp]),
+        ("cppc_cpufreq", Control::PerCore, Powersave::Lowest, &[], &[]),
     ] {
         let found = machine(&run(&twelve_caches(driver), nothing).unwrap());
         assert_eq!((found.topology.llc_count(), found.topology.same_llc(0).len()), (12, 16));
         let f = &found.frequency;
         assert_eq!((f.control, f.powersave, &f.requests_khz[..]), (control, powersave, requests), "{driver}");
+        assert_eq!(f.drivers, drivers, "{driver}");
         assert!(f.core_max_khz.is_empty() && found.power.is_none());
     }
 }

@@ -22,6 +22,7 @@
 //! the same calls give the same results on every host.
 
 mod counters;
+mod driver;
 mod due;
 mod governor;
 mod grant;
@@ -36,6 +37,7 @@ mod schedutil;
 mod spec;
 mod turbo;
 
+pub use driver::{Driver, NoScaling, Scaling};
 pub use governor::{Governor, UnknownGovernor};
 pub use spec::{
     Control, FrequencySpec, Hwp, Performance, PowerLimit, PowerSpec, Powersave, Schedutil, Turbo, TurboLimit,
@@ -178,8 +180,9 @@ pub struct Model {
 
 impl Model {
     /// Model of a machine at time 0, with all cores idle for long.
-    pub fn new(machine: &Machine, governor: Governor) -> Model {
-        let (topology, spec) = (&machine.topology, &machine.frequency);
+    pub fn new(machine: &Machine, scaling: Scaling) -> Model {
+        let governor = scaling.governor;
+        let (topology, spec) = (&machine.topology, &*machine.frequency.under(scaling));
         let shape = topology.shape();
         let pstates = PStates::new(spec, shape);
         let windows = Windows::new(spec.window_us);

@@ -1,5 +1,6 @@
 //! Sections `[frequency]` and `[power]` of a machine file.
 
+use super::Driver;
 use crate::topology::Shape;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,18 @@ pub enum Control {
     None,
 }
 
+impl Control {
+    /// Its name in machine files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Control::SpeedStep => "speedstep",
+            Control::SpeedShift => "speedshift",
+            Control::PerCore => "percore",
+            Control::None => "none",
+        }
+    }
+}
+
 /// Effect of the governor `powersave` on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -27,6 +40,17 @@ pub enum Powersave {
     Hardware,
     /// Always the lowest frequency (`acpi-cpufreq`; ATC'20 paper, section 4.3).
     Lowest,
+}
+
+impl Powersave {
+    /// Its name in machine files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Powersave::Sampler => "sampler",
+            Powersave::Hardware => "hardware",
+            Powersave::Lowest => "lowest",
+        }
+    }
 }
 
 /// Frequency that the governor `performance` requests.
@@ -56,6 +80,10 @@ pub struct FrequencySpec {
     pub control: Control,
     /// Effect of the governor `powersave`.
     pub powersave: Powersave,
+    /// The cpufreq drivers that an administrator can choose, first the usual one. If it lists any, they decide `control` and
+    /// `powersave`, whose values here are those of the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drivers: Vec<Driver>,
     /// Effect of the governor `performance`.
     #[serde(default)]
     pub performance: Performance,

@@ -60,6 +60,15 @@ fn impossible_machines() {
         ),
         ("powersave = \"hardware\"", "powersave = \"sampler\"", "frequency.powersave", "speedstep"),
         (
+            "powersave = \"hardware\"",
+            "powersave = \"lowest\"",
+            "frequency.drivers",
+            "begins with intel_pstate",
+        ),
+        ("\"intel_pstate\", ", "", "frequency.drivers", "begins with intel_cpufreq"),
+        ("\"intel_cpufreq\"", "\"intel_pstate\"", "frequency.drivers", "names intel_pstate twice"),
+        ("\"intel_cpufreq\"", "\"ondemand\"", "", "unknown variant `ondemand`"),
+        (
             "invariant_khz = 3_500_000",
             "invariant_khz = 35",
             "frequency.schedutil.invariant_khz",

@@ -18,6 +18,7 @@ use crate::kernel_load::KernelLoad;
 use crate::runtime::{Effect, Remembered, Simulated, State, ThreadSpec};
 use crate::saakm::{Call, Host, Set};
 use crate::thread::{Task, for_each_child, noise_millionths};
+use hearth_machine::Scaling;
 use hearth_machine::frequency::Model;
 use hearth_trace::{EnergySampler, Event, Kind, Sink, Stop, Waker};
 use hearth_workload::Thread;
@@ -208,7 +209,7 @@ impl<'a> Engine<'a> {
             })
             .collect::<Result<Vec<_>, _>>()?;
         let phase = |core: u64| noise_millionths(job.seed, u32::MAX, core, 1.0) * TICK_NS / 2 / 1_000_000;
-        let model = machine.frequency_model(job.governor);
+        let model = machine.frequency_model(Scaling { driver: job.driver, governor: job.governor });
         let cores = (0..nr_cores as u16)
             .map(|id| CoreState {
                 mode: Mode::Sleep,

@@ -2,7 +2,7 @@
 
 use crate::matrix::{Matrix, Variant};
 use crate::sweep::run::GiveUp;
-use hearth_machine::{Governor, Machine};
+use hearth_machine::{Machine, Scaling};
 use hearth_workload::Workload;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -25,7 +25,7 @@ pub struct Chunk<'a> {
     /// Position in [`Sweep::workloads`].
     pub workload: usize,
     pub machine: &'a Machine,
-    pub governor: Governor,
+    pub governor: Scaling,
     /// Positions in [`Matrix::variants`].
     pub policies: Range<usize>,
 }

@@ -174,7 +174,8 @@ impl Sweep {
     ) -> Result<Result<Outcome, SimError>, Error> {
         self.matrix.go_on()?;
         let job = Job {
-            governor: chunk.governor,
+            governor: chunk.governor.governor,
+            driver: chunk.governor.driver,
             params: &variant.params,
             seed,
             noise: self.matrix.noise,

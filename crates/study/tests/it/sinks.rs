@@ -24,7 +24,7 @@ fn workload() -> Workload {
 fn trace(matrix: &Matrix, workload: &Workload) -> Trace {
     let variant = &matrix.variants[0];
     let job = Job {
-        governor: matrix.governors[0],
+        governor: matrix.governors[0].governor,
         params: &variant.params,
         ..Job::new(workload, &matrix.machines[0], &variant.policy)
     };

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 fn sweep(threads: usize) -> Sweep {
     let selection = Selection {
         machines: vec!["ryzen-3400g".into()],
-        governors: vec![Governor::Schedutil],
+        governors: vec![Governor::Schedutil.into()],
         policies: vec!["cfs".parse().unwrap(), "nest".parse().unwrap(), "nest:s_max=0ms".parse().unwrap()],
         params: Vec::new(),
     };
@@ -92,7 +92,7 @@ fn a_chunk_is_named_by_all_that_it_depends_on() {
         &|sweep| sweep.matrix.seed = 2,
         &|sweep| sweep.matrix.runs = 5,
         &|sweep| sweep.matrix.noise = 0.01,
-        &|sweep| sweep.matrix.governors = vec![Governor::Performance],
+        &|sweep| sweep.matrix.governors = vec![Governor::Performance.into()],
         &|sweep| sweep.matrix.machines[0].frequency.min_khz += 1,
         &|sweep| sweep.matrix.variants.swap(0, 1),
         &|sweep| sweep.give_up.slower = Some(0.5),
