@@ -1,50 +1,24 @@
-//! Progress of long work, on standard error: a bar if that is a terminal; of work that may take minutes, else lines.
+//! Progress of long work, on standard error: a bar if that is a terminal, else a line every ten seconds.
 
 use crate::output::is_dumb_terminal;
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt;
 use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Shows a bar of `length` steps while `work` runs. `work` calls its argument after each step.
+/// Shows how many of `length` steps are done while `work` runs, which calls its argument after each.
 pub fn during<T>(what: &'static str, length: usize, work: impl FnOnce(&(dyn Fn() + Sync)) -> T) -> T {
-    let bar = show(ProgressBar::new(length as u64), "{msg} [{bar:40}] {pos}/{len}, {left}", what);
-    let result = work(&|| bar.inc(1));
-    bar.finish_and_clear();
-    result
+    let bar = ProgressBar::new(length as u64);
+    let line = || format!("{what}: {} of {length}, {}", bar.position(), left_of(&bar));
+    shown(&bar, "{msg} [{bar:40}] {pos}/{len}, {left}", what, line, || work(&|| bar.inc(1)))
 }
 
 /// Shows for how long `work` has been running, which cannot say how much is left.
 pub fn meanwhile<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
-    let bar = show(ProgressBar::new_spinner(), "{spinner} {msg}, {left}", what);
-    let result = work();
-    bar.finish_and_clear();
-    result
-}
-
-/// As [`during`], with lines if there is no terminal.
-pub fn during_in_lines<T>(
-    what: &'static str,
-    length: usize,
-    work: impl FnOnce(&(dyn Fn() + Sync)) -> T,
-) -> T {
-    let lines = ProgressBar::hidden();
-    lines.set_length(length as u64);
-    let line = || format!("{what}: {} of {length}, {}", lines.position(), left_of(&lines));
-    let both = |step: &(dyn Fn() + Sync)| {
-        work(&|| {
-            lines.inc(1);
-            step();
-        })
-    };
-    with_lines(line, || during(what, length, both))
-}
-
-/// As [`meanwhile`], with lines if there is no terminal.
-pub fn meanwhile_in_lines<T>(what: &'static str, work: impl FnOnce() -> T) -> T {
-    let lines = ProgressBar::hidden();
-    with_lines(|| format!("{what}: {}", left_of(&lines)), || meanwhile(what, work))
+    let bar = ProgressBar::new_spinner();
+    let line = || format!("{what}: {}", left_of(&bar));
+    shown(&bar, "{spinner} {msg}, {left}", what, line, work)
 }
 
 fn left_of(bar: &ProgressBar) -> String {
@@ -54,10 +28,21 @@ fn left_of(bar: &ProgressBar) -> String {
 /// Time between two lines.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-fn with_lines<T>(line: impl Fn() -> String + Sync, work: impl FnOnce() -> T) -> T {
+/// As a bar on a terminal, else in lines.
+fn shown<T>(
+    bar: &ProgressBar,
+    template: &str,
+    what: &'static str,
+    line: impl Fn() -> String + Sync,
+    work: impl FnOnce() -> T,
+) -> T {
     if std::io::stderr().is_terminal() && !is_dumb_terminal() {
-        return work();
+        show(bar, template, what);
+        let result = work();
+        bar.finish_and_clear();
+        return result;
     }
+    bar.set_draw_target(ProgressDrawTarget::hidden());
     // A closed standard error must not end the work.
     every(INTERVAL, || crate::output::error(&(line() + "\n")), work)
 }
@@ -78,8 +63,8 @@ fn every<T>(interval: Duration, tell: impl Fn() + Sync, work: impl FnOnce() -> T
     })
 }
 
-fn show(bar: ProgressBar, template: &str, what: &'static str) -> ProgressBar {
-    let bar = if is_dumb_terminal() { ProgressBar::hidden() } else { bar }.with_message(what);
+fn show(bar: &ProgressBar, template: &str, what: &'static str) {
+    bar.set_message(what);
     if let Ok(style) = ProgressStyle::with_template(template) {
         let left = |state: &ProgressState, out: &mut dyn fmt::Write| {
             let _ = out.write_str(&left(state.elapsed(), state.pos(), state.len().unwrap_or(0)));
@@ -87,7 +72,6 @@ fn show(bar: ProgressBar, template: &str, what: &'static str) -> ProgressBar {
         bar.set_style(style.progress_chars("=> ").with_key("left", left));
     }
     bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }
 
 /// The time left, if the remaining steps take as long as those before. Nothing is known before the first one.

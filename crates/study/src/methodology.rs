@@ -83,8 +83,17 @@ pub struct Finding {
     pub schedulers: Vec<Scheduler>,
     /// The first policy of the table that is no product, and the fastest product against it.
     pub baseline: Option<Baseline>,
+    /// All policies of the table that are no products, as the baseline is.
+    pub policies: Vec<Baseline>,
     /// Share of the variance of log(time) over the stable products that each slot explains, the largest first.
     pub effects: Vec<Effect>,
+}
+
+impl Finding {
+    /// Whether some stable product is slower than the best ones. If not, any scheduler will do.
+    pub fn distinguishes(&self) -> bool {
+        self.best < self.products - self.unstable
+    }
 }
 
 /// The times of a product. Those of failed runs are missing.
@@ -113,7 +122,7 @@ pub enum Verdict {
     Neutral,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub struct Baseline {
     pub policy: String,
     /// Mean time, in seconds.
@@ -208,9 +217,11 @@ fn finding(first: &Row, rows: &[&Row], space: &Space, method: &Method) -> Option
     };
     let fit_best = best.iter().filter(fits).count() as f64;
     let fit = stable.iter().filter(fits).count() as f64;
-    let baseline = policies.iter().find(|(policy, _)| space.features_of(policy).is_none());
-    let baseline = baseline
-        .and_then(|(policy, rows)| Some(compare(policy, &times(rows)?, &products, &fastest.times, method)));
+    let policies: Vec<Baseline> = policies
+        .iter()
+        .filter(|(policy, _)| space.features_of(policy).is_none())
+        .filter_map(|(policy, rows)| Some(compare(policy, &times(rows)?, &products, &fastest.times, method)))
+        .collect();
     Some(Finding {
         workload: first.workload.clone(),
         machine: first.machine.clone(),
@@ -224,7 +235,8 @@ fn finding(first: &Row, rows: &[&Row], space: &Space, method: &Method) -> Option
         features: features(slots, &verdicts, best.len()),
         representativeness: fit_best / best.len() as f64,
         precision: if fit == 0.0 { 0.0 } else { fit_best / fit },
-        baseline,
+        baseline: policies.first().cloned(),
+        policies,
         effects: effects(&stable, slots),
     })
 }
@@ -467,5 +479,16 @@ mod tests {
         for other in ["cfs", "idle", "list+other", "list+fifo"] {
             assert_eq!(space().features_of(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn policies_outside_the_model_are_compared_and_equal_products_are_not() {
+        let table = rows(&[("cfs", at(1.04)), ("eevdf", at(1.3)), ("rbtree", at(1.0)), ("list", at(1.05))]);
+        let [found] = &findings(&table, &space(), &Method::default())[..] else { panic!("one application") };
+        let policies: Vec<&str> = found.policies.iter().map(|one| one.policy.as_str()).collect();
+        assert_eq!((policies, found.policies[1].standing), (vec!["cfs", "eevdf"], Standing::Better));
+        assert!(!found.distinguishes(), "both products are best");
+        let table = rows(&[("rbtree", at(1.0)), ("list", at(1.2))]);
+        assert!(findings(&table, &space(), &Method::default())[0].distinguishes());
     }
 }

@@ -1,7 +1,7 @@
 use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
-use crate::policy;
+use crate::{policy, progress};
 use hearth_conform::{Report, replay};
 use hearth_scx::log::{Ending, Reader, hash};
 use hearth_sim::Native;
@@ -54,7 +54,9 @@ impl Args {
         if hash(&policy.c()) != log.header.c {
             eprintln!("warning: the log is of another version of policy {}", log.header.policy);
         }
-        let report = replay(log, &Native::build(policy)?).map_err(|error| wrong(&error))?;
+        let policy = Native::build(policy)?;
+        let report =
+            progress::meanwhile("replaying", || replay(log, &policy)).map_err(|error| wrong(&error))?;
         let (handlers_total, decisions_total) = (report.handlers(), report.decisions());
         let content = Json { handlers_total, decisions_total, report: &report };
         let document = Document { schema: "hearth.conform/1", content };

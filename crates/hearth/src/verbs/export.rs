@@ -1,6 +1,7 @@
 use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document, count};
+use crate::progress;
 use hearth_formats::{ExportFormat, export};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -59,7 +60,7 @@ impl Args {
             })?,
         };
         output::check_writable(&self.output)?;
-        let exported = export(&self.trace, &self.output, format)?;
+        let exported = progress::meanwhile("exporting", || export(&self.trace, &self.output, format))?;
         let file = self.output.display().to_string();
         exported.notes.iter().for_each(|note| eprintln!("note: {note}"));
         if self.json {

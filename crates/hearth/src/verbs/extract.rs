@@ -1,6 +1,7 @@
 use crate::arguments::{self, examples};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document};
+use crate::progress;
 use crate::recording::{self, RecorderOptions};
 use hearth_recorder::Subject;
 use hearth_trace::Store;
@@ -94,5 +95,5 @@ fn extract_until(path: &Path, until: Option<Duration>) -> Result<Extraction, Fai
     recording::check(path)?;
     let store = Store::open(path)?;
     let end = until.map_or(u64::MAX, |until| until.as_nanos() as u64);
-    Ok(Workload::extract_until(&Arc::new(store), end)?)
+    Ok(progress::meanwhile("extracting", || Workload::extract_until(&Arc::new(store), end))?)
 }

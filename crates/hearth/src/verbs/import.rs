@@ -1,6 +1,7 @@
 use crate::arguments::examples;
 use crate::failure::Outcome;
 use crate::output::{self, count};
+use crate::progress;
 use hearth_formats::{ImportFormat, import};
 use hearth_trace::Writer;
 use serde::Serialize;
@@ -72,7 +73,7 @@ impl Args {
             Format::SchedViz => ImportFormat::SchedViz,
         });
         Writer::check(&self.output)?;
-        let imported = import(&self.file, format, &self.output)?;
+        let imported = progress::meanwhile("importing", || import(&self.file, format, &self.output))?;
         imported.notes.iter().for_each(|note| eprintln!("note: {note}"));
         let header = &imported.header;
         let trace = self.output.display().to_string();

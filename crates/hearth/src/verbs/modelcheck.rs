@@ -124,7 +124,7 @@ impl Args {
         let base = self.policy.base(&policy, &params);
         let options = self.options(params);
         let scenarios = self.scenarios()?;
-        let mut all = progress::during_in_lines("exploring", scenarios.len(), |step| {
+        let mut all = progress::during("exploring", scenarios.len(), |step| {
             let explore = |scenario: Scenario| {
                 let outcome = check(&policy, &scenario, &options).map_err(Failure::new)?;
                 step();
@@ -205,7 +205,7 @@ fn scenario(name_or_path: &str) -> Result<Scenario, Failure> {
 fn compare(base: &Policy, options: &Options, all: &mut [Explored]) {
     let violated: Vec<&mut Explored> =
         all.iter_mut().filter(|explored| explored.outcome.violation.is_some()).collect();
-    progress::during_in_lines("exploring the base", violated.len(), |step| {
+    progress::during("exploring the base", violated.len(), |step| {
         for Explored { outcome, of_base, .. } in violated {
             let Some(found) = &outcome.violation else { continue };
             // A scenario may set attributes that the base does not have.

@@ -82,7 +82,7 @@ impl Args {
             options.known = ProofCache::load(&cache);
         }
         let survey = check::explore(&policy, &options.properties)?;
-        let report = progress::during_in_lines("proving", goals(&theorems, &options), |step| {
+        let report = progress::during("proving", goals(&theorems, &options), |step| {
             prove_watched(policy.ir(), &theorems, &options, step)
         })?;
         // The base matters only for what went wrong.
@@ -123,9 +123,8 @@ impl Args {
 
     fn run_code(&self, policy: &Policy) -> Outcome {
         let options = CodeOptions { keep: self.why.clone(), ..CodeOptions::default() };
-        let report = progress::meanwhile_in_lines("proving the C, which takes minutes", || {
-            prove_code(policy.ir(), &options)
-        })?;
+        let report =
+            progress::meanwhile("proving the C, which takes minutes", || prove_code(policy.ir(), &options))?;
         let holds = report.holds();
         let content = PrintedCode { holds, report: &report };
         let document = Document { schema: "hearth.prove-code/1", content };
@@ -184,7 +183,7 @@ fn reused(answers: usize) -> String {
 impl Base {
     fn new(base: &Policy, report: &Report, of: &Theorems, options: &Options) -> Result<Base, Failure> {
         let prove = || fails_too(report, of, base.ir(), options);
-        let fails_too = progress::meanwhile_in_lines("proving what the base fails too", prove)?;
+        let fails_too = progress::meanwhile("proving what the base fails too", prove)?;
         Ok(Base { policy: base.name().to_owned(), fails_too })
     }
 }

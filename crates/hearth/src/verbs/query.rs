@@ -129,7 +129,7 @@ fn install(folder: &Path) -> Result<(), Failure> {
     })?;
     eprintln!("hearth: installing DuckDB (once) into {}", folder.display());
     let request = json!({ "install": true, "packages": packages(folder) });
-    let ended = progress::meanwhile_in_lines("installing DuckDB", || start(&request, Stdio::piped()))?;
+    let ended = progress::meanwhile("installing DuckDB", || start(&request, Stdio::piped()))?;
     if ended.status.success() {
         return Ok(());
     }

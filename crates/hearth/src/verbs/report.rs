@@ -5,7 +5,7 @@ mod summary;
 
 use crate::arguments::examples;
 use crate::failure::{Failure, Outcome};
-use crate::{output, recording};
+use crate::{output, progress, recording};
 use hearth_report::analysis::Request;
 use hearth_study::By;
 use hearth_study::measure::{Measures, Report};
@@ -74,7 +74,9 @@ impl Args {
         self.plot.as_deref().map_or(Ok(()), picture::check)?;
         let mut traces = Vec::new();
         for path in [Some(&self.trace), self.other.as_ref()].into_iter().flatten() {
-            traces.push(measures.of(recording::open(path)?, &path.display().to_string())?);
+            let reader = recording::open(path)?;
+            let name = path.display().to_string();
+            traces.push(progress::meanwhile("measuring", || measures.of(reader, &name))?);
         }
         let report = Report::new(traces)?;
         if let Some(plot) = &self.plot {

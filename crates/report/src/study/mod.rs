@@ -34,6 +34,8 @@ pub struct Application {
     pub schedulers: Vec<Scheduler>,
     pub features: Vec<Feature>,
     pub effects: Vec<Effect>,
+    /// Policies that are no products: their names and mean times, divided by the baseline's.
+    pub policies: Vec<(String, f64)>,
 }
 
 /// The times of a scheduler, divided by the baseline's mean.
@@ -74,6 +76,9 @@ pub fn render(page: &Page) -> String {
     fill(&PAGE.replace("/* colours */", &colours()), |slot| match slot {
         "title" => escape(&page.title),
         "subtitle" => escape(&page.subtitle),
+        "best" => format!("{:.0}%", page.best * 100.0),
+        "good" => format!("{:.0}%", page.good * 100.0),
+        "bad" => format!("{:.0}%", page.bad * 100.0),
         "provenance" => escape(&page.provenance),
         "contents" => page.applications.iter().map(contents).collect(),
         "applications" => page.applications.iter().map(|one| application(page, one)).collect(),
@@ -117,6 +122,7 @@ fn points(page: &Page, one: &Application) -> String {
     let bounded = |value: f64| value.min(SLOWEST);
     let ends =
         one.schedulers.iter().flat_map(|s| [bounded(s.mean + s.deviation), bounded(s.mean - s.deviation)]);
+    let ends = ends.chain(one.policies.iter().map(|(_, mean)| bounded(*mean)));
     let axis = Axis::between(ends.chain([1.0]), 5);
     let up = |value: f64| HEIGHT - axis.at(bounded(value)) * HEIGHT / 100.0;
     let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {}\" width=\"100%\" role=\"img\">", HEIGHT + 12.0);
@@ -139,6 +145,17 @@ fn points(page: &Page, one: &Application) -> String {
             "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{tick:.2}</text>",
             LEFT - 6.0,
             y + 4.0
+        );
+    }
+    for (number, (name, mean)) in one.policies.iter().enumerate() {
+        // Side by side, because their times may be the same.
+        let right = WIDTH - 90.0 * number as f64;
+        let y = up(*mean);
+        let _ = write!(
+            svg,
+            "<g class=\"policy\"><title>{0}: {mean:.3}</title><line x1=\"{LEFT}\" x2=\"{WIDTH}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/><text x=\"{right}\" y=\"{1:.1}\" text-anchor=\"end\">{0}</text></g>",
+            escape(name),
+            y - 4.0
         );
     }
     let step = (WIDTH - LEFT) / one.schedulers.len().max(1) as f64;
@@ -264,6 +281,7 @@ mod tests {
                 schedulers: vec![scheduler("fifo", 0.9, true), scheduler("list", 50.0, false)],
                 features: vec![feature("fifo", 0.9), feature("list", 0.1), feature("rbtree", 0.5)],
                 effects: vec![Effect { slot: "Order".into(), alone: 0.5, with_another: 0.2, forest: 1.3 }],
+                policies: vec![("cfs".into(), 1.0), ("<eevdf>".into(), 9.0)],
             }],
         }
     }
@@ -275,6 +293,8 @@ mod tests {
         for class in ["good", "bad", "neutral", "stable", "unstable", "alone", "paired", "forest"] {
             assert_eq!(text.matches(&format!("class=\"{class}\"")).count(), 1, "{class}");
         }
+        assert!(text.contains("cfs: 1.000") && text.contains("&lt;eevdf&gt;: 9.000"), "{text}");
+        assert!(text.contains("at most 10% slower"), "{text}");
         assert!(!text.contains("NaN") && !text.contains("{{"));
     }
 

@@ -87,7 +87,7 @@ fn question(property: Refuted) -> Question {
 pub fn explore(policy: &Policy, properties: &[Property]) -> Result<Survey, Failure> {
     let (scenarios, questions) = (standard_scenarios(), questions(properties));
     let params = Settings::default();
-    progress::during_in_lines("checking small machines", asked(&scenarios, &questions).len(), |step| {
+    progress::during("checking small machines", asked(&scenarios, &questions).len(), |step| {
         survey(policy, &params, &scenarios, &questions, STATES, step).map_err(Failure::new)
     })
 }

@@ -1,5 +1,5 @@
 use crate::failure::{Failure, Outcome};
-use crate::output::{self, Document};
+use crate::output::{self, Document, count};
 use crate::table::{Column, number, percent, table};
 use hearth_features::Model;
 use hearth_report::study;
@@ -145,7 +145,7 @@ fn page(content: &Content, table: &Path) -> String {
     study::render(&study::Page {
         provenance: crate::provenance::line(),
         title: "Which features of a scheduler matter".into(),
-        subtitle: format!("{} applications{common}, from {name}.", content.applications.len()),
+        subtitle: format!("{}{common}, from {name}.", count(content.applications.len(), "application")),
         best: content.method.best,
         good: content.method.good,
         bad: content.method.bad,
@@ -187,6 +187,7 @@ fn shown(application: &Application, place: String) -> study::Application {
         schedulers: found.schedulers.iter().map(scheduler).collect(),
         features: found.features.iter().map(feature).collect(),
         effects: application.forest.iter().map(effect).collect(),
+        policies: found.policies.iter().map(|one| (one.policy.clone(), one.time_s / time)).collect(),
     }
 }
 
@@ -195,24 +196,40 @@ fn explained(found: &Finding, counts: impl Fn(&[String]) -> bool) -> f64 {
 }
 
 fn summary(found: &Finding) -> String {
-    let mut text = format!(
-        "{} of {} products are stable, {} are best. Fastest: {}. R {}, P {}.",
-        found.products - found.unstable,
-        found.products,
-        found.best,
-        found.fastest,
-        whole(found.representativeness),
-        whole(found.precision)
-    );
-    if let Some(base) = &found.baseline {
+    let mut text = standing(found);
+    if found.distinguishes() {
+        text += &format!(" {}.", fit(found));
+    }
+    for policy in &found.policies {
         text += &format!(
             " Speed-up of the fastest over {}: {}; {} of the products vary less than it.",
-            base.policy,
-            percent(base.speedup),
-            whole(base.steadier)
+            policy.policy,
+            percent(policy.speedup),
+            whole(policy.steadier)
         );
     }
     text
+}
+
+/// `431 of 486 products are stable, and 385 of these are best. The fastest is A.`
+fn standing(found: &Finding) -> String {
+    let stable = found.products - found.unstable;
+    let are = if stable == 1 { "is" } else { "are" };
+    let all = count(found.products, "product");
+    let best = match found.distinguishes() {
+        true => format!("and {} of these {} best", found.best, if found.best == 1 { "is" } else { "are" }),
+        false => "and all of these are best: this workload does not distinguish schedulers".into(),
+    };
+    format!("{stable} of {all} {are} stable, {best}. The fastest is {}.", found.fastest)
+}
+
+/// `R 100%, P 89%`, in words.
+fn fit(found: &Finding) -> String {
+    format!(
+        "Of the best, {} have all good features and no bad one (R); of the products with these, {} are best (P)",
+        whole(found.representativeness),
+        whole(found.precision)
+    )
 }
 
 /// A line for each application, and what they have in common.
@@ -238,17 +255,32 @@ fn all(found: &[&Finding]) -> String {
     ];
     let rows = found.iter().map(|&one| (one, named(one, Verdict::Good), named(one, Verdict::Bad)));
     let mut text = table(5, &columns, rows);
+    text += "\nR: share of the best with all good features and no bad one. P: share of the best among the products with these.\n";
+    let alike: Vec<&str> =
+        found.iter().filter(|one| !one.distinguishes()).map(|one| one.workload.as_str()).collect();
+    if !alike.is_empty() {
+        text += &format!(
+            "{} not distinguish schedulers, because all stable products are best: {}.\n",
+            if alike.len() == 1 {
+                "One application does".into()
+            } else {
+                format!("{} applications do", alike.len())
+            },
+            alike.join(", ")
+        );
+    }
     let compared: Vec<_> = found.iter().filter_map(|one| one.baseline.as_ref()).collect();
     if let Some(first) = compared.first() {
         let of = |standing| compared.iter().filter(|base| base.standing == standing).count();
         let (better, worse) = (of(Standing::Better), of(Standing::Worse));
         let steadier = compared.iter().filter(|base| base.steadier > 0.5).count();
         text += &format!(
-            "\nThe fastest product against {}: better for {better} of {} applications, worse for {worse}, on par for the others.\n\
-             {} varies more than most products for {steadier} applications.\n",
+            "The fastest product against {}: better for {better} of {}, worse for {worse}, on par for the others.\n\
+             {} varies more than most products for {}.\n",
             first.policy,
-            compared.len(),
+            count(compared.len(), "application"),
             first.policy,
+            count(steadier, "application"),
         );
     }
     text
@@ -268,19 +300,11 @@ fn one(application: &Application) -> String {
         ("slots", |one| one.slots.join(" × ")),
         ("explained", |one| format!("{:.1}%", one.explained * 100.0)),
     ];
-    let mut text = format!(
-        "{} on {} under {}: {} of {} products are stable, {} are best. Fastest: {}\n\n",
-        found.workload,
-        found.machine,
-        found.governor,
-        found.products - found.unstable,
-        found.products,
-        found.best,
-        found.fastest
-    );
+    let mut text =
+        format!("{} on {} under {}: {}\n\n", found.workload, found.machine, found.governor, standing(found));
     text += &table(3, &features, &found.features);
-    text += &format!("\nR {}, P {}\n", whole(found.representativeness), whole(found.precision));
-    if let Some(base) = &found.baseline {
+    text += &format!("\n{}.\n", fit(found));
+    for base in &found.policies {
         text += &format!(
             "Speed-up of the fastest product over {1}: {0}. {2} of the products vary less than {3}, whose times vary by {4}%.\n",
             percent(base.speedup),

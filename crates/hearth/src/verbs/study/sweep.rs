@@ -3,7 +3,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{self, Document, count};
 use crate::progress;
 use hearth_features::Model;
-use hearth_machine::Governor;
+use hearth_machine::Scaling;
 use hearth_policy::{ScopedAssignment, Spec};
 use hearth_sim::World;
 use hearth_study::sweep::{GiveUp, Sweep, sweep_of};
@@ -31,7 +31,7 @@ pub struct Args {
 
     /// The frequency governor: schedutil, performance or powersave. Repeatable
     #[arg(short, long = "governor", value_name = "GOVERNOR", default_value = "schedutil", help_heading = WHAT)]
-    governors: Vec<Governor>,
+    governors: Vec<Scaling>,
 
     /// A policy, as for `hearth sim`. Repeatable. The first is the one that others are compared with [default: all
     /// built-in policies]
@@ -167,20 +167,22 @@ impl Args {
     }
 
     fn sweep(&self) -> Result<Sweep, Failure> {
+        // First what is checked in no time.
+        let workloads = self.workloads.iter().map(|spec| Workload::resolve(spec));
+        let workloads = workloads.collect::<Result<_, _>>()?;
+        let selection = Selection {
+            machines: self.machines.clone(),
+            governors: self.governors.clone(),
+            policies: self.policies()?,
+            params: self.params.clone(),
+        };
         let matrix = Matrix {
             seed: self.seed,
             runs: self.runs,
             world: self.world,
             threads: self.jobs.threads(),
-            ..Matrix::load(&Selection {
-                machines: self.machines.clone(),
-                governors: self.governors.clone(),
-                policies: self.policies()?,
-                params: self.params.clone(),
-            })?
+            ..progress::meanwhile("compiling the policies", || Matrix::load(&selection))?
         };
-        let workloads = self.workloads.iter().map(|spec| Workload::resolve(spec));
-        let workloads = workloads.collect::<Result<_, _>>()?;
         let slower = self.give_up.map(|percent| f64::from(percent) / 100.0);
         Ok(Sweep { workloads, matrix, give_up: GiveUp { slower, ..GiveUp::default() } })
     }
