@@ -9,6 +9,7 @@
 
 mod cores;
 mod policy_events;
+mod queued;
 mod steps;
 
 use crate::agenda::{Agenda, Due};
@@ -22,6 +23,7 @@ use hearth_machine::Scaling;
 use hearth_machine::frequency::Model;
 use hearth_trace::{EnergySampler, Event, Kind, Sink, Stop, Waker};
 use hearth_workload::Thread;
+use queued::Queued;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 
@@ -94,6 +96,8 @@ struct CoreState {
     mode: Mode,
     /// A `Dispatch` is scheduled.
     woken: bool,
+    /// It calls the governor at its `Dispatch`.
+    governor_due: bool,
     /// A `Tick` is scheduled.
     ticking: bool,
     /// Offset of its ticks, in nanoseconds.
@@ -134,6 +138,7 @@ pub struct Engine<'a> {
     model: Model,
     /// Work of a hand-over, in millionths of a cycle. 0 if the world has none.
     handover: u64,
+    queued: Queued,
     load: KernelLoad,
     tasks: Vec<Task<'a>>,
     cores: Vec<CoreState>,
@@ -214,6 +219,7 @@ impl<'a> Engine<'a> {
             .map(|id| CoreState {
                 mode: Mode::Sleep,
                 woken: false,
+                governor_due: false,
                 ticking: false,
                 tick_phase: phase(u64::from(id)) % TICK_NS,
                 generation: 0,
@@ -237,6 +243,7 @@ impl<'a> Engine<'a> {
             .collect();
         Ok(Engine {
             rt: Host::new(machine, policy, params, &specs),
+            queued: Queued::of(job),
             load: KernelLoad::new(nr_cores, specs.len()),
             model,
             handover: match job.world.handovers {
@@ -480,6 +487,7 @@ impl<'a> Engine<'a> {
             }
             Due::Dispatch { core } => {
                 self.core(core).woken = false;
+                self.governor_if_due(core);
                 self.reschedule(core)
             }
             Due::RunEnd { core, generation } => {

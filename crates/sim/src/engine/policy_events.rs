@@ -195,7 +195,10 @@ impl Engine<'_> {
             let seen_khz = self.rt.memory.core(to).seen_khz;
             self.emit(here, Kind::Place { thread: tid, target, reason: reason as u16, seen_khz });
         }
-        self.update_util(to, here);
+        match before {
+            State::Blocked => self.governor_of_target(to, here),
+            _ => self.update_util(to, here),
+        }
         self.apply_frequencies();
     }
 

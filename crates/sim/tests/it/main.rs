@@ -4,5 +4,6 @@ mod batch;
 mod overlay;
 mod policies;
 mod properties;
+mod queued;
 mod round_trip;
 mod world;
