@@ -11,6 +11,8 @@ export interface Playground {
   machines: string[];
   workloads: { name: string; what: string }[];
   governors: string[];
+  /** Machines whose kernel requests no frequencies. */
+  ungoverned: string[];
   baselines: string[];
   start: Setting;
   keywords: string[];
@@ -102,6 +104,8 @@ export interface Violation {
 
 export interface Question {
   question: string;
+  /** What has to hold. */
+  what: string;
   violation: Violation | null;
   scenarios: number;
   complete: number;

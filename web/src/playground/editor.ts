@@ -60,6 +60,7 @@ export class Editor {
             ...historyKeymap,
             ...lintKeymap,
           ]),
+          EditorView.lineWrapping,
           EditorView.contentAttributes.of({ "aria-label": "Source of the policy", spellcheck: "false" }),
           EditorView.updateListener.of((update) => update.docChanged && changed()),
         ],

@@ -108,6 +108,13 @@ class Page {
       const box = byId<HTMLInputElement | HTMLSelectElement>(name);
       box.value = String(this.setting[name]);
     }
+    const { ungoverned } = this;
+    byId("governor").toggleAttribute("disabled", ungoverned);
+    byId("governor").title = ungoverned ? "The kernel of this machine requests no frequencies" : "";
+  }
+
+  private get ungoverned(): boolean {
+    return this.described.ungoverned.includes(this.setting.machine);
   }
 
   private title(): void {
@@ -124,6 +131,7 @@ class Page {
 
   private set(patch: Partial<Setting>): void {
     this.setting = { ...this.setting, ...patch };
+    this.sync();
     this.writeHash();
     void this.simulate(this.next());
   }
@@ -226,9 +234,11 @@ class Page {
     const { text } = this.editor;
     document.documentElement.dataset.state = "loading";
     this.say("simulating…");
+    this.pending("numbers", "picture", "explored");
     try {
       const found = await api.simulate(this.setting, this.params, text, signal);
-      numbers(byId("numbers"), found);
+      numbers(byId("numbers"), found, this.ungoverned);
+      this.arrived("numbers", "picture");
       document.documentElement.dataset.run = found.run;
       this.picture.show(found.run);
       this.stale(null);
@@ -239,12 +249,22 @@ class Page {
     try {
       const found = await api.verdict(text, this.params, signal);
       verdict(byId("explored"), found);
+      this.arrived("explored");
     } catch (error) {
       if (!this.failed(error, signal)) return;
     }
     if (document.documentElement.dataset.state === "failed") return;
     this.say("");
     document.documentElement.dataset.state = "ready";
+  }
+
+  /** Pales parts that show an older text or setting. */
+  private pending(...parts: string[]): void {
+    for (const part of parts) byId(part).setAttribute("aria-busy", "true");
+  }
+
+  private arrived(...parts: string[]): void {
+    for (const part of parts) byId(part).removeAttribute("aria-busy");
   }
 
   /** Says what went wrong. False if nobody waits for it any more. */
@@ -277,10 +297,12 @@ class Page {
       id: "prove",
     });
     start.disabled = !ready;
-    const missing = ready ? "" : `Not available: ${why ?? ""}${help ? `; ${help}` : ""}`;
+    // The reason without its cause fits into a line.
+    const missing = ready ? "" : `Not available: ${(why ?? "").split(":")[0]}`;
+    const title = ready ? "" : `${why ?? ""}${help ? `\n${help}` : ""}`;
     byId("verdict").replaceChildren(
       el("div", { id: "explored" }),
-      el("div", { class: "prove" }, start, el("span", { id: "proving", class: "quiet" }, missing)),
+      el("div", { class: "prove" }, start, el("span", { id: "proving", class: "quiet", title }, missing)),
       el("div", { id: "proof" }),
     );
   }

@@ -48,7 +48,26 @@ function placements(row: Row): string {
   return shares.join(", ") || "none";
 }
 
-export function numbers(place: HTMLElement, { rows, speedup, energy_saving }: Simulated): void {
+/** `5.3 % faster, 2.0 % more energy`: the policy beside the baseline, in one run. */
+export function comparison({ speedup, energy_saving }: Simulated): string {
+  const of = (share: number, more: string, less: string, same: string) => {
+    const text = `${Math.abs(100 * share).toFixed(1)} %`;
+    return text === "0.0 %" ? same : `${text} ${share > 0 ? more : less}`;
+  };
+  const parts = [of(speedup, "faster", "slower", "equally fast")];
+  if (Number.isFinite(energy_saving) && energy_saving !== null)
+    parts.push(of(energy_saving, "less energy", "more energy", "the same energy"));
+  return parts.join(", ");
+}
+
+/** What the numbers are of, as the server says it: the page's setting may be newer. */
+function settingText({ workload, machine, governor, seed }: Simulated, ungoverned: boolean): string {
+  return `${workload} on ${machine}, ${ungoverned ? "no governor" : governor}, seed ${seed}`;
+}
+
+/** Shows the answer of a simulation. `ungoverned`: its machine has no governor. */
+export function numbers(place: HTMLElement, found: Simulated, ungoverned: boolean): void {
+  const { rows, speedup, energy_saving } = found;
   const [mine, theirs] = rows;
   const value = (number: number | null) => el("td", {}, number === null ? "–" : digits(number));
   const change = (share: number) => el("td", { class: better(share) }, percent(share));
@@ -85,5 +104,14 @@ export function numbers(place: HTMLElement, { rows, speedup, energy_saving }: Si
       ` ${placements(row)}`,
     );
   });
-  place.replaceChildren(table, ...reasons);
+  place.replaceChildren(
+    el("p", { class: "comparison" }, `Beside ${theirs.policy}: `, el("b", {}, comparison(found))),
+    el(
+      "p",
+      { class: "setting", title: "One run of each; `hearth sim --runs` gives intervals" },
+      settingText(found, ungoverned),
+    ),
+    table,
+    ...reasons,
+  );
 }

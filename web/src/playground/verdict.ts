@@ -22,29 +22,79 @@ function show(violation: Violation): void {
   dialog.showModal();
 }
 
-export function verdict(place: HTMLElement, { questions, states, cores }: Verdict): void {
+type Kind = "violated" | "undecided" | "explored";
+
+const kindOf = ({ violation, cut }: Question): Kind =>
+  violation ? "violated" : cut > 0 ? "undecided" : "explored";
+
+const SIGNS: Record<Kind, string> = { violated: "✕", undecided: "◔", explored: "✓" };
+
+/** How many scenarios violate it, or else were explored to the end. */
+const count = ({ violated, complete, scenarios }: Question): string =>
+  `${violated || complete} of ${scenarios}`;
+
+const scope = ({ questions, states, cores }: Verdict): string =>
+  `${questions[0]?.scenarios ?? 0} scenarios of at most ${cores} cores, at most ${states} states of each`;
+
+/** Explains the verdict: each question, its answer, and what the answer is about. */
+function explain(found: Verdict): void {
+  const dialog = byId<HTMLDialogElement>("about");
+  const answers = found.questions.flatMap((question) => [
+    el("dt", {}, `${SIGNS[kindOf(question)]} ${question.question}`),
+    el("dd", {}, question.what, el("br"), `Here: ${sentence(question, found.states)}.`),
+  ]);
+  dialog.replaceChildren(
+    el("h2", {}, "What the model checker says"),
+    el(
+      "p",
+      {},
+      `It tries every order of concurrent events in ${scope(found)}, under the parameters as they are.`,
+    ),
+    el("dl", {}, ...answers),
+    el(
+      "p",
+      {},
+      "✕ refutes: the schedule is a run in which it fails. ◔ decides nothing about the states that were not explored, and ✓ nothing about larger machines. ",
+      "Only Prove gives a proof. The model has no frequencies, so the answer is the same under every governor.",
+    ),
+    button("Close", "Close (Esc)", () => dialog.close()),
+  );
+  dialog.showModal();
+}
+
+export function verdict(place: HTMLElement, found: Verdict): void {
+  const { questions, states } = found;
   const line = (question: Question) => {
     const { violation } = question;
-    const kind = violation ? "violated" : question.cut > 0 ? "undecided" : "explored";
-    const sign = { violated: "✕", undecided: "◔", explored: "✓" }[kind];
+    const kind = kindOf(question);
     return el(
       "li",
-      { class: kind },
-      el("i", { "aria-hidden": "true" }, sign),
+      { class: kind, title: sentence(question, states) },
+      el("i", { "aria-hidden": "true" }, SIGNS[kind]),
       el(
         "span",
         {},
         el("b", {}, question.question),
-        el("br"),
-        sentence(question, states),
+        " ",
+        el("span", { class: "count" }, count(question)),
         violation ? " " : null,
-        violation && button("show the schedule", violation.what, () => show(violation), { class: "link" }),
+        violation && button("schedule", violation.what, () => show(violation), { class: "link" }),
+        el("br"),
+        question.what,
       ),
     );
   };
   const list = el("ul", {}, ...questions.map(line));
-  const bound = `Model checker, ${questions[0]?.scenarios ?? 0} scenarios with at most ${cores} cores, ${states} states of each, the parameters as they are. This is not a proof.`;
-  place.replaceChildren(list, el("p", { class: "quiet" }, bound));
+  const key =
+    "✕ violated, ◔ undecided, ✓ no violation; in how many scenarios it is violated, or all states were explored.";
+  const about = button("Explain", "What the questions and the answers mean", () => explain(found), {
+    class: "link",
+    id: "explain",
+  });
+  place.replaceChildren(
+    list,
+    el("p", { class: "quiet" }, `${key} ${scope(found)}. This is not a proof. `, about),
+  );
 }
 
 /** The answer of the provers. `go` shows a line of the text. */

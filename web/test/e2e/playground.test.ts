@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import type { Page } from "playwright-core";
+import type { Frame, Page } from "playwright-core";
 import { serve, type Served } from "../../bench/serve";
 import { browse, colours, program, temporary, type Opened } from "./browser";
 
@@ -110,6 +110,92 @@ test("a broken line has a diagnostic; mended, numbers, verdict and picture appea
   assert.match(verdict, /This is not a proof/);
   assert.equal(await page.textContent("#proof"), "", "nothing is proved unless it is asked");
   await shot(page, "ready-light");
+});
+
+/** Elements whose text is cut off: by their own box, or by the window. The editor scrolls. */
+function cutOff(page: Page | Frame): Promise<string[]> {
+  return page.evaluate(() => {
+    const { clientWidth: right, clientHeight: bottom } = document.documentElement;
+    const seen = [...document.body.querySelectorAll<HTMLElement>("*")].filter(
+      (element) =>
+        element.checkVisibility() && !element.closest(".cm-editor, .hidden, datalist, option, canvas"),
+    );
+    const cut = seen.filter((element) => {
+      const box = element.getBoundingClientRect();
+      const outside = box.right > right + 1 || box.bottom > bottom + 1 || box.left < -1 || box.top < -1;
+      const { overflowX, overflowY } = getComputedStyle(element);
+      const wider = overflowX !== "visible" && element.scrollWidth > element.clientWidth + 1;
+      const higher = overflowY !== "visible" && element.scrollHeight > element.clientHeight + 1;
+      return outside || (element.clientWidth > 0 && (wider || higher));
+    });
+    return cut.map(
+      (element) =>
+        `${element.tagName} ${element.id || element.className}: ${element.textContent!.slice(0, 60)}`,
+    );
+  });
+}
+
+test("nothing is cut off at 1280 × 720", async () => {
+  for (const [policy, dark] of [
+    ["nest", false],
+    [file, true],
+  ] as const) {
+    const page = await fresh(policy, dark);
+    await simulated(page);
+    await state(page, "ready");
+    assert.deepEqual(await cutOff(page), []);
+    const viewer = page.frames().find((frame) => frame.url().includes("/runs/"))!;
+    await viewer.waitForFunction(() => document.documentElement.dataset.state === "ready");
+    assert.deepEqual(await cutOff(viewer), []);
+  }
+});
+
+test("numbers, energy and verdict follow the governor; a machine may have none", async () => {
+  const page = await fresh();
+  await simulated(page);
+  await state(page, "ready");
+  const cell = (name: string) =>
+    page.locator("#numbers tr", { hasText: name }).locator("td").first().textContent();
+  const shown = async () => ({
+    setting: await page.textContent("#numbers .setting"),
+    comparison: await page.textContent("#numbers .comparison"),
+    numbers: [await cell("time, s"), await cell("energy, J"), await cell("busy GHz")],
+    latency: await page.textContent("#numbers tr:has-text('wake-up p50')"),
+  });
+  const verdicts = () => page.asked.filter((url) => url.endsWith("/api/verdict")).length;
+  const first = await shown();
+  assert.match(first.setting!, /^fork-wait on ryzen-3400g, schedutil, seed 3$/);
+  const asked = verdicts();
+  // The numbers of the old governor are pale until the new ones are there.
+  await page.route("**/api/simulate", async (route) => {
+    await new Promise((done) => setTimeout(done, 600));
+    await route.continue();
+  });
+  await page.selectOption("#governor", "performance");
+  for (const part of ["numbers", "explored", "picture"])
+    assert.equal(await page.getAttribute(`#${part}`, "aria-busy"), "true", part);
+  await simulated(page);
+  await state(page, "ready");
+  for (const part of ["numbers", "explored", "picture"])
+    assert.equal(await page.getAttribute(`#${part}`, "aria-busy"), null, part);
+  const second = await shown();
+  assert.match(second.setting!, /performance, seed 3$/);
+  assert.notDeepEqual(second.numbers, first.numbers);
+  assert.notEqual(second.latency, first.latency);
+  assert.notEqual(second.comparison, first.comparison);
+  assert.equal(verdicts(), asked + 1, "the verdict is asked for again");
+  await page.click("#explain");
+  assert.match(
+    (await page.textContent("#about"))!,
+    /no frequencies, so the answer is the same under every governor/,
+  );
+  await page.keyboard.press("Escape");
+  await page.selectOption("#machine", "cloud-guest");
+  await state(page, "loading");
+  await state(page, "ready");
+  assert.ok(await page.isDisabled("#governor"));
+  assert.match((await page.textContent("#numbers .setting"))!, /on cloud-guest, no governor/);
+  assert.equal(await cell("energy, J"), "–");
 });
 
 test("the editor completes, explains and formats", async () => {

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { StringStream } from "@codemirror/language";
-import type { Param, Question } from "../../src/playground/api";
+import type { Param, Question, Simulated } from "../../src/playground/api";
 import { parts } from "../../src/playground/assist";
 import { tokenizer } from "../../src/playground/language";
 import { fitting, fromHash, toHash } from "../../src/playground/link";
-import { digits, percent } from "../../src/playground/numbers";
+import { comparison, digits, percent } from "../../src/playground/numbers";
 import { scaleOf, shown } from "../../src/playground/params";
 import { sentence } from "../../src/playground/verdict";
 
@@ -134,9 +134,18 @@ test("tokens have the kinds of the language", () => {
   ]);
 });
 
+test("a comparison says what is better, and nothing of unknown energy", () => {
+  const of = (speedup: number, energy_saving: number) => comparison({ speedup, energy_saving } as Simulated);
+  assert.equal(of(0.053, -0.0651), "5.3 % faster, 6.5 % more energy");
+  assert.equal(of(-0.2, 0.1), "20.0 % slower, 10.0 % less energy");
+  assert.equal(of(0.0004, 0), "equally fast, the same energy");
+  assert.equal(of(0.1, NaN), "10.0 % faster");
+});
+
 test("a sentence says what was not explored", () => {
   const question: Question = {
     question: "q",
+    what: "no thread is lost",
     violation: null,
     scenarios: 30,
     complete: 9,

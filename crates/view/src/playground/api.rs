@@ -185,6 +185,8 @@ struct Described {
     machines: Vec<String>,
     workloads: Vec<Choice>,
     governors: Vec<&'static str>,
+    /// Machines whose kernel requests no frequencies.
+    ungoverned: Vec<String>,
     baselines: Vec<String>,
     start: Start,
     /// The words of the language, for highlighting.
@@ -210,13 +212,16 @@ async fn playground(State(app): App) -> Answer {
     let shown = app.document().shown().map_err(|error: OpenError| {
         refused(error, "restore the file, or open another one with `hearth view`")
     })?;
-    let machines = app.named.machines.keys().cloned().chain(Machine::names().map(str::to_owned));
+    let machines: Vec<String> =
+        app.named.machines.keys().cloned().chain(Machine::names().map(str::to_owned)).collect();
+    let governed = |name: &String| app.named.machine(name).is_ok_and(|machine| machine.has_governor());
     let given = app.named.workloads.keys().map(|name| Choice { name: name.clone(), what: String::new() });
     let listed =
         catalogue::workloads().into_iter().map(|entry| Choice { name: entry.name, what: entry.summary });
     let described = Described {
         shown,
-        machines: machines.collect(),
+        ungoverned: machines.iter().filter(|name| !governed(name)).cloned().collect(),
+        machines,
         workloads: given.chain(listed).collect(),
         governors: Governor::ALL.iter().map(|governor| governor.name()).collect(),
         baselines: [OPENED].iter().chain(names()).map(|name| name.to_string()).collect(),

@@ -93,7 +93,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    fn machine(&self, name: &str) -> Result<Machine, Refusal> {
+    pub fn machine(&self, name: &str) -> Result<Machine, Refusal> {
         match self.machines.get(name) {
             Some(machine) => Ok(machine.clone()),
             None => Machine::builtin(name).map_err(|error| refused(error, "see `hearth list machines`")),

@@ -20,6 +20,8 @@ pub struct Verdict {
 #[derive(Serialize)]
 struct Answer {
     question: &'static str,
+    /// What has to hold.
+    what: String,
     /// The schedule of a violation, in the first scenario that has one.
     violation: Option<Violation>,
     scenarios: usize,
@@ -45,25 +47,41 @@ pub struct Violation {
 
 type Ask = fn(&mut Options);
 
-/// One question each, because an exploration ends at its first violation.
-const QUESTIONS: [(&str, Ask); 4] = [
-    ("safety, claims, invariants", |_| ()),
-    ("no livelock, bounded waiting", |options| {
-        options.livelock = true;
-        options.within = Some(WITHIN);
-    }),
-    ("eventual conservation", |options| options.rounds = Some(Rounds { count: 1, overlap: false })),
-    ("concurrent work conservation", |options| options.cwc = true),
+/// One question each, because an exploration ends at its first violation. `WITHIN` in a text stands for the number.
+const QUESTIONS: [(&str, &str, Ask); 4] = [
+    (
+        "safety, claims, invariants",
+        "A thread is in one place, one placement at a time claims a core, and the policy's invariants hold.",
+        |_| (),
+    ),
+    (
+        "no livelock, bounded waiting",
+        "Preemptions, timers and steals end; a ready thread runs within WITHIN ticks.",
+        |options| {
+            options.livelock = true;
+            options.within = Some(WITHIN);
+        },
+    ),
+    (
+        "eventual conservation",
+        "Once threads only run, a balance on each core leaves no core idle that a thread waits for.",
+        |options| options.rounds = Some(Rounds { count: 1, overlap: false }),
+    ),
+    (
+        "concurrent work conservation",
+        "After an event, no core is idle while threads wait elsewhere, but for concurrent events.",
+        |options| options.cwc = true,
+    ),
 ];
 
 /// `None`: it was told to stop.
 pub fn verdict(policy: &Policy, params: &Settings, stop: &AtomicBool) -> Result<Option<Verdict>, String> {
     let scenarios = standard_scenarios();
     let mut questions = Vec::new();
-    for (question, ask) in QUESTIONS {
+    for (question, what, ask) in QUESTIONS {
         let mut options = Options { max_states: STATES, params: params.clone(), ..Options::default() };
         ask(&mut options);
-        let mut answer = Answer::new(question);
+        let mut answer = Answer::new(question, what.replace("WITHIN", &WITHIN.to_string()));
         for scenario in &scenarios {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
@@ -85,8 +103,8 @@ impl Verdict {
 }
 
 impl Answer {
-    fn new(question: &'static str) -> Answer {
-        Answer { question, violation: None, scenarios: 0, complete: 0, cut: 0, vacuous: 0, violated: 0 }
+    fn new(question: &'static str, what: String) -> Answer {
+        Answer { question, what, violation: None, scenarios: 0, complete: 0, cut: 0, vacuous: 0, violated: 0 }
     }
 
     fn add(&mut self, scenario: &Scenario, outcome: Outcome) {
