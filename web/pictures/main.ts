@@ -1,6 +1,8 @@
 // node out/pictures/main.js HEARTH LIST.json RUNS TO [NAME...]: takes the book's pictures again.
 // LIST says for each picture: the traces or the report (below RUNS) or the playground's policy (beside LIST), the size, and for
 // the viewer the fragment of the URL that holds the view and the place of the pointer.
+//
+// SIGHT=deuteranopia (protanopia, tritanopia, achromatopsia): as a reader with this type of colour vision sees them.
 
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -39,6 +41,12 @@ try {
 async function take(picture: Picture): Promise<void> {
   const { name, width, height, report } = picture;
   const page = await browser.newPage({ viewport: { width, height } });
+  if (process.env.SIGHT) {
+    const session = await page.context().newCDPSession(page);
+    await session.send("Emulation.setEmulatedVisionDeficiency", {
+      type: process.env.SIGHT as "deuteranopia",
+    });
+  }
   try {
     const shoot = () => page.screenshot({ path: join(to!, `${name}.png`) });
     if (report) await takeReport(page, picture, shoot);

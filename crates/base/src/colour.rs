@@ -40,6 +40,8 @@ pub struct Table {
     pub baseline: Rgb,
     /// Categories without an order.
     kinds: Vec<Rgb>,
+    /// Hues of threads and programs.
+    hues: Vec<f32>,
     /// On white paper.
     pub light: Theme,
 }
@@ -54,6 +56,10 @@ pub struct Theme {
     pub accent: Rgb,
     /// The accent's weaker companion: peaks behind means, bands around medians.
     pub accent_soft: Rgb,
+    pub underload: Rgb,
+    pub underload_soft: Rgb,
+    /// Lightness and chroma (OKLCH) of the colours of threads and programs.
+    names: Vec<(f32, f32)>,
 }
 
 impl Table {
@@ -66,6 +72,16 @@ impl Table {
         let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * part).round() as u8;
         let (a, b) = (self.frequency[i], self.frequency[i + 1]);
         Rgb(mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2))
+    }
+
+    /// Number of hues of programs. Colours whose numbers differ by a multiple of it have one hue.
+    pub fn hues(&self) -> usize {
+        self.hues.len()
+    }
+
+    /// Number of colours of programs.
+    pub fn programs(&self) -> usize {
+        self.hues.len() * self.light.names.len()
     }
 
     /// The colour of a category; colours repeat when there are more categories than colours.

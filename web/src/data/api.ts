@@ -51,6 +51,8 @@ export interface Thread {
   /** The kernel's number; `null`: unknown. */
   tid: number | null;
   process: Process | null;
+  /** The number of the colour of its program; `null`: not known yet. */
+  colour: number | null;
   names?: string[];
 }
 

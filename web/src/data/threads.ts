@@ -18,6 +18,7 @@ export const unknownThread = (thread: number, name = `thread ${thread}`): Thread
   traced: false,
   tid: null,
   process: null,
+  colour: null,
 });
 
 export const processText = ({ name, pid }: Process): string => `${name || "process"} ${pid}`;

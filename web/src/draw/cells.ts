@@ -4,9 +4,10 @@ import { Lru } from "../data/cache";
 import { FIELDS, type Field, type FieldArray, type Fields } from "../data/api";
 import type { Tile } from "../data/tiles";
 import { BINS, binWidth } from "../model/levels";
-import { css, INVERSION, OVERLOAD, pack, rgb, setColour, SPIN, type Rgb } from "../model/colour";
+import { css, INVERSION, looking, OVERLOAD, pack, rgb, setColour, type Rgb } from "../model/colour";
 import { GUTTER, bands, type Panel, type Row } from "../model/layout";
-import { colourOf, fieldsFor, lowestBit, parts, raster, rowColour, type Style } from "./raster";
+import { colourOf, fieldsFor, lowestBit, parts, raster, rowColour, TEETH, type Style } from "./raster";
+import type { Painter } from "./painter";
 import { pieces, plotWidth, xOf, type Drawing, type Piece, type Scene, type Source } from "./scene";
 
 const pictures = new Lru<OffscreenCanvas>(64 << 20, (canvas) => (canvas.width = 0));
@@ -235,38 +236,43 @@ export function drawMarks({ p, scene, source, y0, rows }: Drawing): void {
   const draw = (
     field: "overload" | "inverted" | "spin",
     least: number,
-    place: (row: Row) => [number, number],
-    fill: string,
+    paint: (row: Row, x: number, w: number) => void,
   ) => {
     for (const piece of pieces(scene, source, [field])) {
       const cells = piece.tile.fields[field]!;
-      for (const row of rows) {
-        const [y, h] = place(row);
+      for (const row of rows)
         runs(
           piece,
           row.key,
           (cell) => (cells[cell]! >= least ? 1 : 0),
-          (from, to) =>
-            p.rect(xOf(scene, from), y0 + y, Math.max(0.75, xOf(scene, to) - xOf(scene, from)), h, fill),
+          (from, to) => {
+            const x = xOf(scene, from);
+            paint(row, x, Math.max(0.75, xOf(scene, to) - x));
+          },
         );
-      }
     }
   };
-  const band = (row: Row) => parts(row.h, source.info.sets.length > 0, 1).band;
+  const base = (row: Row) => y0 + row.y + row.h - parts(row.h, source.info.sets.length > 0, 1).band;
   const { marks } = scene.view;
-  draw("spin", 64, (row) => [row.y + row.h - band(row) - 2, row.h >= 4 ? 2 : 1], css(SPIN));
+  draw("spin", 64, (row, x, w) => teeth(p, x, w, base(row), row.h, scene.theme.spinning));
   if (marks.includes("overload"))
-    draw("overload", 64, (row) => [row.y, Math.max(1, Math.min(4, row.h * 0.2))], css(OVERLOAD));
-  if (marks.includes("inversion"))
-    draw(
-      "inverted",
-      64,
-      (row) => [
-        row.y + row.h - band(row) - Math.max(1, Math.min(3, row.h * 0.16)),
-        Math.max(1, Math.min(3, row.h * 0.16)),
-      ],
-      css(INVERSION),
+    draw("overload", 64, (row, x, w) =>
+      p.rect(x, y0 + row.y, w, Math.max(1, Math.min(4, row.h * 0.2)), css(OVERLOAD)),
     );
+  if (marks.includes("inversion"))
+    draw("inverted", 64, (row, x, w) => {
+      const h = Math.max(1, Math.min(3, row.h * 0.16));
+      p.rect(x, base(row) - h, w, h, css(INVERSION));
+    });
+}
+
+/** The pattern of spinning, as [`raster`] draws it: a line above `base` with teeth. */
+export function teeth(p: Painter, x: number, w: number, base: number, h: number, fill: string): void {
+  const { period, height } = TEETH;
+  p.rect(x, base - 1, w, 1, fill);
+  if (h < 8) return;
+  for (let at = Math.ceil(x / period) * period; at < x + w; at += period)
+    p.rect(at, base - height, Math.min(period / 2, x + w - at), height, fill);
 }
 
 /** The value of a field at a time, from the finest loaded tile. */
@@ -313,7 +319,7 @@ export function stays(scene: Scene, source: Source, keyOf: (thread: number) => n
         core,
         (cell) => threads[cell]!,
         (from, to, thread) => {
-          if (!scene.view.selection && style.passes && !style.passes(thread)) return;
+          if (!scene.view.selection && style.look && style.look(thread) !== "full") return;
           const bin = Math.min(BINS - 1, Math.floor(((from + to) / 2 - piece.tile.span.from) / width));
           out.push({ key: keyOf(thread), core, thread, from, to, colour: values[core * BINS + bin]! });
         },
@@ -357,7 +363,7 @@ export function drawStays({ p, scene, source, y0, rows }: Drawing, all: readonly
       y0 + row.y + (row.h >= 5 ? 1 : 0),
       Math.max(0.6, xOf(scene, stay.to) - x),
       row.h - (row.h >= 5 ? 2 : 0),
-      css(colourOf(stay.colour, style)),
+      css(looking(colourOf(stay.colour, style), style.look ? style.look(stay.thread) : "full", scene.theme)),
     );
   }
 }

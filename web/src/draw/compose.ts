@@ -6,7 +6,7 @@ import { States } from "../data/states";
 import { processText, Threads } from "../data/threads";
 import { Tiles } from "../data/tiles";
 import { DARK, frequency, LIGHT, type Theme } from "../model/colour";
-import { passes } from "../model/filter";
+import { looks } from "../model/filter";
 import { AXIS, layout, type OtherRow } from "../model/layout";
 import type { Span, TileId } from "../model/levels";
 import type { View } from "../model/state";
@@ -66,8 +66,9 @@ function styleOf({ view, theme, sources }: Asked, source: Source): Style {
     marks: view.marks,
     theme,
     frequency: (mhz) => frequency((mhz - low) / Math.max(1, high - low)),
-    passes: passes(view, source.index, source.threads),
-    process: (tid) => source.threads.get(tid)?.name ?? null,
+    look: looks(view, source.index, source.threads),
+    selected: view.selection?.trace === source.index ? view.selection.thread : null,
+    program: (thread) => source.threads.get(thread)?.colour ?? null,
     sets: view.rows === "core" ? source.info.sets.length : 0,
   };
 }
@@ -157,11 +158,12 @@ export const wholeTile = ({ info }: Source): TileId => ({ level: info.levels.coa
 
 const known = new WeakMap<Source, Uint8Array>();
 
-/** The cores that ever ran a thread; `null` until it is known. */
+/** The cores that ran a thread, or may have: their events were lost. `null` until it is known. */
 export function usedCores(source: Source): Uint8Array | null {
   const busy = known.has(source) ? null : source.tiles.get(wholeTile(source))?.fields.busy;
   if (busy) {
     const used = new Uint8Array(source.info.cores.length);
+    source.info.lost.forEach((count, core) => (used[core] = count > 0 ? 1 : 0));
     for (let cell = 0; cell < busy.length; cell++) if (busy[cell]) used[cell >> 8] = 1;
     known.set(source, used);
   }

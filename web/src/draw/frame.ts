@@ -76,6 +76,12 @@ export function drawWarning(p: Painter, x: number, y: number, fill: string, pape
 /** What the API says of a trace whose origin is not known. */
 const UNKNOWN_SOURCE = "unknown origin";
 
+/** `64 cores, 48 unused`: the rows of unused cores are folded away. */
+function coresText(all: number, shown: number): string {
+  const cores = `${all} ${all === 1 ? "core" : "cores"}`;
+  return shown < all ? `${cores}, ${all - shown} unused` : cores;
+}
+
 export function drawTitle(p: Painter, scene: Scene, source: Source, panel: Panel, y0: number): void {
   const { theme } = scene;
   const { info } = source;
@@ -87,15 +93,19 @@ export function drawTitle(p: Painter, scene: Scene, source: Source, panel: Panel
     info.source === UNKNOWN_SOURCE ? "" : info.source,
     info.machine,
     length(info.duration),
-    `${info.cores.length} ${info.cores.length === 1 ? "core" : "cores"}`,
+    coresText(info.cores.length, scene.view.rows === "core" ? panel.rows.rows.length : info.cores.length),
     `${grouped(info.events)} ${info.events === 1 ? "event" : "events"}`,
     info.inferred ? inferredText(info.inferred) : "",
   ];
-  const text = facts.filter(Boolean).join("  ·  ");
   const quiet = { fill: theme.quiet, size: 11.5 };
   const lost = lostText(info);
   const warn = { fill: theme.warn, size: 11.5, weight: 600 };
   const room = scene.width - 12 - x - (lost ? Math.min(420, SIGN + p.measure(lost, warn)) + 16 : 0);
+  // The last facts give way whole.
+  const known = facts.filter(Boolean);
+  const joined = () => known.join("  ·  ");
+  while (known.length > 1 && p.measure(joined(), quiet) > room) known.pop();
+  const text = joined();
   p.text(x, y, text, { ...quiet, most: Math.max(0, room) });
   x += Math.min(Math.max(0, room), p.measure(text, quiet)) + 16;
   if (!lost) return;
@@ -119,19 +129,27 @@ export function drawGutter({ p, scene, source, panel, y0, rows }: Drawing): void
 /** Sockets and dies at the left of their rows. */
 export function drawBrackets(p: Painter, frame: Frame, brackets: readonly Bracket[], y0: number): void {
   const { theme, height } = frame;
+  const last = { socket: -Infinity, llc: -Infinity };
   for (const bracket of brackets) {
     const socket = bracket.kind === "socket";
     const x = socket ? 8 : 36;
     const [top, bottom] = [y0 + bracket.y, y0 + bracket.y + bracket.h];
-    if (bottom < AXIS || top > height || bracket.h < 4) continue;
+    if (bottom < AXIS || top > height) continue;
     const stroke = socket ? theme.quiet : theme.line;
     p.line(x + 19.5, top + 0.5, x + 19.5, bottom - 0.5, stroke, socket ? 1.5 : 2);
     // The label stays in sight while its rows are.
     const middle = (Math.max(top, AXIS) + Math.min(bottom, height)) / 2;
     const fill = socket ? theme.ink : theme.quiet;
-    if (bracket.h >= 8) p.text(x + 14, middle + 4, bracket.label, { anchor: "end", fill, size: 10.5 });
+    // One row may be lower than its label; the gaps beside it have room.
+    const size = bracket.h >= 8 ? 10.5 : LOW_LABEL;
+    if (middle - last[bracket.kind] < size - 2) continue;
+    last[bracket.kind] = middle;
+    p.text(x + 14, middle + size * 0.38, bracket.label, { anchor: "end", fill, size });
   }
 }
+
+/** Size of the label of a bracket that is lower than a label. */
+const LOW_LABEL = 9;
 
 export function drawLabels(
   p: Painter,

@@ -4,28 +4,34 @@ import { grouped } from "../model/time";
 import {
   css,
   frequency,
-  hashed,
-  hashName,
   INVERSION,
   kind,
+  looking,
+  numbered,
   OVERLOAD,
   queued,
   setColour,
-  SPIN,
   UNKNOWN,
+  type Theme,
 } from "../model/colour";
+import { teeth } from "./cells";
 import { mhzOf } from "./compose";
 import { drawWarning, inferredText, lostEvents } from "./frame";
 import type { Painter } from "./painter";
 import { slicesHere, visible, type Scene } from "./scene";
-import { glyph } from "./slices";
+import { glyph, stripes } from "./slices";
+import { hatch } from "./strips";
 import { trackColours } from "./track";
+
+/** What has a pattern. */
+export type Pattern = "selected" | "dimmed" | "foreign" | "spinning" | "underload";
 
 export type Item =
   | { is: "text"; text: string }
   | { is: "swatch" | "line"; fill: string; text: string }
   | { is: "ramp"; low: string; high: string; stops: string[] }
   | { is: "sign"; mark: string; text: string }
+  | { is: "pattern"; pattern: Pattern; text: string }
   | { is: "inferred" | "lost"; text: string };
 
 const SIGN: Record<string, string> = { wakeup: "wake-up", place: "placement", migrate: "migration" };
@@ -34,10 +40,12 @@ export function legendOf(scene: Scene): Item[] {
   const { view, theme, sources } = scene;
   const items = colours(scene);
   const { traced, name, thread } = view.filter;
-  if (traced !== undefined || name || thread?.length) {
-    const others = traced && !name && !thread?.length ? "not of the command" : "filtered out";
-    items.push({ is: "swatch", fill: css(theme.dimmed), text: others });
-  }
+  const pattern = (pattern: Pattern, text: string) => items.push({ is: "pattern", pattern, text });
+  if (view.selection) {
+    pattern("selected", "selected");
+    pattern("dimmed", "others");
+  } else if (traced === false || name || thread?.length) pattern("dimmed", "filtered out");
+  if (traced) pattern("foreign", "not of the command");
   const line = (fill: string, text: string) => items.push({ is: "line", fill, text });
   if (view.rows === "core") {
     const sets = new Map(sources.flatMap((s) => s.info.sets.map((name, i) => [name, i] as const)));
@@ -46,7 +54,8 @@ export function legendOf(scene: Scene): Item[] {
   if (view.marks.includes("overload")) items.push({ is: "swatch", fill: css(OVERLOAD), text: "overload" });
   if (view.marks.includes("inversion") && sources.some(({ info }) => info.frequency_known))
     line(css(INVERSION), "inversion");
-  if (view.rows === "core") line(css(SPIN), "spinning");
+  if (view.rows === "core") pattern("spinning", "spinning");
+  if (view.strips.includes("underload")) pattern("underload", "underload");
   if (sources.some((source) => slicesHere(scene, source).length > 0))
     for (const mark of ["fork", "exec", "exit", "migrate", "wakeup", "place"] as const)
       if (view.marks.includes(mark)) items.push({ is: "sign", mark, text: SIGN[mark] ?? mark });
@@ -97,31 +106,33 @@ function colours(scene: Scene): Item[] {
     case "thread":
       return [{ is: "text", text: "colours identify threads" }, swatch(css(UNKNOWN), "unknown")];
     case "process":
-      return topPrograms(scene).map((name) => swatch(css(hashed(hashName(name), theme)), name));
+      return topPrograms(scene).map(([name, number]) => swatch(css(numbered(number, theme)), name));
   }
 }
 
-/** The programs with the most visible cells. */
-function topPrograms(scene: Scene): string[] {
+/** The programs with the most visible cells, and the numbers of their colours. */
+function topPrograms(scene: Scene): [string, number][] {
   const sums = new Map<string, number>();
+  const numbers = new Map<string, number>();
   for (const source of scene.sources) {
-    const { passes } = scene.styles[source.index]!;
+    const { look } = scene.styles[source.index]!;
     for (const id of visible(scene, source)) {
       const threads = source.tiles.get(id)?.fields.thread;
       if (!threads) continue;
       for (let i = 0; i < threads.length; i += 7) {
         const thread = threads[i]!;
-        if (thread === 0 || (passes && !passes(thread))) continue;
-        const name = source.threads.get(thread)?.name;
-        if (!name) continue;
+        if (thread === 0 || (look && look(thread) !== "full")) continue;
+        const { name, colour } = source.threads.get(thread) ?? {};
+        if (!name || typeof colour !== "number") continue;
         sums.set(name, (sums.get(name) ?? 0) + 1);
+        numbers.set(name, colour);
       }
     }
   }
   return [...sums]
     .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
     .slice(0, 8)
-    .map(([name]) => name);
+    .map(([name]) => [name, numbers.get(name)!]);
 }
 
 // ---- the legend of a figure ------------------------------------------------------------------------
@@ -191,6 +202,9 @@ export function drawLegend(p: Painter, scene: Scene, placed: Placed, y0: number)
       case "line":
         p.rect(x, y - 5.5, 10, 3, item.fill);
         break;
+      case "pattern":
+        patternAt(p, item.pattern, x, y - 9, theme);
+        break;
       case "sign":
         signAt(p, item.mark, x + 5, y - 11, theme.ink, theme.paper);
         break;
@@ -198,6 +212,31 @@ export function drawLegend(p: Painter, scene: Scene, placed: Placed, y0: number)
         drawWarning(p, x, y, theme.warn, theme.paper);
     }
     p.text(x + 15, y, item.text, item.is === "lost" ? { ...style, fill: theme.warn } : style);
+  }
+}
+
+/** Side of the square of a pattern in the legend. */
+export const SQUARE = 11;
+
+/** A pattern in a square. */
+export function patternAt(p: Painter, pattern: Pattern, x: number, y: number, theme: Theme): void {
+  const square = (fill: string) => p.rect(x, y, SQUARE, SQUARE, fill);
+  const example = frequency(0.35);
+  switch (pattern) {
+    case "selected":
+      square(css(example));
+      return p.frame(x, y, SQUARE, SQUARE, theme.select, 1.5);
+    case "dimmed":
+      return square(css(looking(example, "dimmed", theme)));
+    case "foreign":
+      square(css(theme.foreign));
+      return stripes(p, x, y, SQUARE, SQUARE, theme);
+    case "spinning":
+      square(css(theme.row));
+      return p.clip(x, y, SQUARE, SQUARE, () => teeth(p, x, SQUARE, y + SQUARE, SQUARE, theme.spinning));
+    case "underload":
+      square(theme.underload);
+      return hatch(p, x, new Float32Array(SQUARE).fill(1), () => y, y + SQUARE, theme.paper);
   }
 }
 

@@ -5,15 +5,17 @@ import { BINS } from "../model/levels";
 import {
   INVERSION,
   OVERLOAD,
-  SPIN,
   UNKNOWN,
-  hashName,
   hashed,
   kind,
+  looking,
   mix,
+  numbered,
   pack,
   queued,
+  rgb,
   setColour,
+  type Look,
   type Rgb,
   type Theme,
 } from "../model/colour";
@@ -27,10 +29,12 @@ export interface Style {
   theme: Theme;
   /** The colour of a frequency. */
   frequency: (mhz: number) => Rgb;
-  /** Whether the filter includes a thread; `null`: it includes all. */
-  passes: ((thread: number) => boolean) | null;
-  /** The program that a thread runs, if it is known yet. */
-  process: (thread: number) => string | null;
+  /** How filter and selection show a thread; `null`: all have their full colour. */
+  look: ((thread: number) => Look) | null;
+  /** The selected thread. */
+  selected: number | null;
+  /** The number of the colour of the program that a thread runs, if it is known yet. */
+  program: (thread: number) => number | null;
   sets: number;
 }
 
@@ -46,14 +50,14 @@ const OF_COLOUR: Record<Colour, Field> = {
 export function fieldsFor(style: {
   colour: Colour;
   marks: readonly Mark[];
-  passes: unknown;
+  look: unknown;
   sets: number;
 }): Field[] {
   const fields: Field[] = ["busy", OF_COLOUR[style.colour], "spin"];
   if (style.marks.includes("overload")) fields.push("overload");
   if (style.marks.includes("inversion")) fields.push("inverted");
   if (style.sets > 0) fields.push("sets");
-  if (style.passes && !fields.includes("thread")) fields.push("thread");
+  if (style.look && !fields.includes("thread")) fields.push("thread");
   return fields;
 }
 
@@ -100,8 +104,8 @@ export function colourOf(value: number, style: Style): Rgb {
     case "thread":
       return hashed(value, theme);
     case "process": {
-      const name = style.process(value);
-      return name === null ? UNKNOWN : hashed(hashName(name), theme);
+      const number = style.program(value);
+      return number === null ? UNKNOWN : numbered(number, theme);
     }
     case "reason":
       return kind(value - 1);
@@ -109,14 +113,25 @@ export function colourOf(value: number, style: Style): Rgb {
 }
 
 /** Packed colours, each computed once. */
-function palette(style: Style): (value: number) => number {
-  const known = new Map<number, number>();
-  return (value) => {
-    let packed = known.get(value);
-    if (packed === undefined) known.set(value, (packed = pack(colourOf(value, style))));
+function palette(style: Style): (value: number, look: Look) => number {
+  const known = { full: new Map<number, number>(), dimmed: new Map<number, number>() };
+  const foreign = pack(style.theme.foreign);
+  return (value, look) => {
+    if (look === "foreign") return foreign;
+    let packed = known[look].get(value);
+    if (packed === undefined)
+      known[look].set(value, (packed = pack(looking(colourOf(value, style), look, style.theme))));
     return packed;
   };
 }
+
+/** The pattern of threads that are not of the command: lines of this period in pixels, the last of which is empty. */
+export const STRIPES = 6;
+
+/** The pattern of spinning: a line with teeth. The first half of each period is a tooth; lengths in pixels. */
+export const TEETH = { period: 8, height: 3 };
+/** The same in bins, which are one to two pixels wide. */
+const TOOTH_BINS = 4;
 
 const at = (array: FieldArray | undefined, i: number): number => (array ? array[i]! : 0);
 
@@ -150,15 +165,17 @@ function paintRow(
   fields: Fields,
   ratio: number,
   style: Style,
-  colours: (value: number) => number,
+  colours: (value: number, look: Look) => number,
 ): void {
   const { theme } = style;
   const h = to - from;
   const p = parts(h, style.sets > 0, ratio);
   const values = fields[OF_COLOUR[style.colour]]!;
   const busyOf = fields.busy!;
-  const dimmed = pack(theme.dimmed);
-  const [overload, inversion, spin] = [pack(OVERLOAD), pack(INVERSION), pack(SPIN)];
+  const [overload, inversion] = [pack(OVERLOAD), pack(INVERSION)];
+  const [spin, select] = [pack(rgb(theme.spinning)), pack(rgb(theme.select))];
+  const pixel = Math.max(1, Math.round(ratio));
+  const tooth = h >= 8 * ratio ? TEETH.height * pixel : pixel;
   const backs = new Map<number, number>();
   const base = to - p.band;
   // Short bursts stay visible.
@@ -178,8 +195,9 @@ function paintRow(
     const inverted = at(fields.inverted, i);
     const spins = at(fields.spin, i);
     if (busy > 0) {
-      const seen = !style.passes || style.passes(at(fields.thread, i));
-      const colour = seen ? colours(values[i]!) : dimmed;
+      const thread = at(fields.thread, i);
+      const look = style.look ? style.look(thread) : "full";
+      const colour = colours(values[i]!, look);
       if (p.flat)
         fill(
           x,
@@ -187,9 +205,16 @@ function paintRow(
           to,
           over >= 24 ? overload : inverted >= 128 ? inversion : blend(back, colour, 0.3 + (0.7 * busy) / 255),
         );
-      else fill(x, base - Math.max(least, Math.round((p.bar * busy) / 255)), base, colour);
+      else {
+        const top = base - Math.max(least, Math.round((p.bar * busy) / 255));
+        fill(x, top, base, colour);
+        if (look === "foreign")
+          for (let y = base - STRIPES * pixel; y >= top; y -= STRIPES * pixel) fill(x, y, y + pixel, back);
+        if (thread === style.selected && h >= 6 * ratio) fill(x, top, top + pixel, select);
+      }
     }
-    if (spins > 0 && busy < 250 && !p.flat) fill(x, base - Math.max(1, Math.round(ratio)), base, spin);
+    if (spins > 0 && busy < 250 && !p.flat)
+      fill(x, base - ((x & (TOOTH_BINS - 1)) * 2 < TOOTH_BINS ? tooth : pixel), base, spin);
     if (p.flat) continue;
     if (over >= 3)
       fill(x, from, from + Math.max(Math.round(1.5 * ratio), Math.round((h * 0.35 * over) / 255)), overload);

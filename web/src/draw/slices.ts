@@ -2,12 +2,12 @@
 
 import type { EventMark, Slice } from "../data/api";
 import { join, type Chunk } from "../data/chunks";
-import { css, inkOn, mix, rgb, type Rgb } from "../model/colour";
+import { css, inkOn, looking, mix, rgb, type Look, type Rgb, type Theme } from "../model/colour";
 import { GUTTER, type Row } from "../model/layout";
 import type { Mark } from "../model/state";
 import { cellAt } from "./cells";
 import type { Painter } from "./painter";
-import { colourOf, parts } from "./raster";
+import { colourOf, parts, STRIPES } from "./raster";
 import { plotWidth, xOf, type Drawing, type Scene, type Source } from "./scene";
 
 /** Least mean distance of the signs in a row, in pixels. Denser rows have no signs. */
@@ -29,9 +29,12 @@ export function shownSlices(scene: Scene, chunks: readonly Chunk[]): Shown {
 
 export type RowOf = (core: number, thread: number) => Row | undefined;
 
-export function sliceColour(scene: Scene, source: Source, slice: Slice): Rgb {
+const lookOf = (scene: Scene, source: Source, thread: number): Look =>
+  scene.styles[source.index]!.look?.(thread) ?? "full";
+
+/** The full colour of a slice. */
+function sliceColour(scene: Scene, source: Source, slice: Slice): Rgb {
   const style = scene.styles[source.index]!;
-  if (style.passes && !style.passes(slice.thread)) return scene.theme.dimmed;
   switch (style.colour) {
     case "frequency":
       return colourOf(Math.round(slice.khz / 1000), style);
@@ -68,9 +71,11 @@ export function drawSlices({ p, scene, source, y0 }: Drawing, rowOf: RowOf, { sl
     ];
     const { band, top } = parts(row.h, source.info.sets.length > 0, 1);
     const [y, h] = [y0 + row.y + top, Math.max(1, row.h - band - top - (band ? 1 : 0))];
-    const colour = sliceColour(scene, source, slice);
+    const look = lookOf(scene, source, slice.thread);
+    const colour = looking(sliceColour(scene, source, slice), look, scene.theme);
     const w = Math.max(0.75, x1 - x0 - (x1 - x0 > 3 ? 0.75 : 0));
     p.rect(x0, y, w, h, css(colour));
+    if (look === "foreign") stripes(p, x0, y, w, h, scene.theme);
     const mine = selected?.thread === slice.thread;
     if (mine && h >= 3) {
       const chosen = selected.time === slice.from && selected.core === slice.core;
@@ -94,6 +99,11 @@ export function drawSlices({ p, scene, source, y0 }: Drawing, rowOf: RowOf, { sl
       });
     }
   }
+}
+
+/** The pattern of threads that are not of the command, as [`raster`] draws it. */
+export function stripes(p: Painter, x: number, y: number, w: number, h: number, { row }: Theme): void {
+  for (let at = h - STRIPES; at >= 0; at -= STRIPES) p.rect(x, y + at, w, 1, css(row));
 }
 
 const GLYPH: Record<string, Mark> = {
@@ -121,11 +131,10 @@ function signsOf(
   rowOf: RowOf,
   marks: readonly EventMark[],
 ): Map<Row, EventMark[]> {
-  const style = scene.styles[source.index]!;
   const rows = new Map<Row, EventMark[]>();
   for (const mark of marks) {
     const kind = GLYPH[mark.kind];
-    if (!kind || !scene.view.marks.includes(kind) || (style.passes && !style.passes(mark.thread))) continue;
+    if (!kind || !scene.view.marks.includes(kind) || lookOf(scene, source, mark.thread) !== "full") continue;
     const row = rowOf(coreOf(mark), mark.thread);
     if (!row || row.h < 6) continue;
     const list = rows.get(row);

@@ -106,7 +106,8 @@ export function drawStrips({ p, scene, source, panel, top: y0 }: Drawing, data: 
     (data.columns[source.index]?.[strip] ?? []).forEach((values, set) => {
       const yOf = (value: number) => bottom - (value / most) * (h - 2);
       if (strip === "sets") line(p, values, yOf, css(setColour(set, theme)));
-      else bars(p, values, yOf, bottom, strip === "underload" ? theme.accent : theme.strip);
+      else bars(p, values, yOf, bottom, strip === "underload" ? theme.underload : theme.strip);
+      if (strip === "underload") hatch(p, GUTTER, values, yOf, bottom, theme.paper);
     });
   }
 }
@@ -144,6 +145,24 @@ export function bars(
     if (values[start]! > 0)
       p.rect(GUTTER + start, yOf(values[start]!), x - start, bottom - yOf(values[start]!), fill);
     start = x;
+  }
+}
+
+/** Pixels from one line of the pattern of underload to the next. */
+export const HATCH = 4;
+
+/** The pattern of underload: vertical lines in the colour of the paper. They leave peaks of a pixel. */
+export function hatch(
+  p: Painter,
+  left: number,
+  values: Float32Array,
+  yOf: (value: number) => number,
+  bottom: number,
+  paper: string,
+): void {
+  for (let x = HATCH - 1; x + 1 < values.length; x += HATCH) {
+    const least = Math.min(values[x - 1]!, values[x]!, values[x + 1]!);
+    if (least > 0) p.rect(left + x, yOf(least), 1, bottom - yOf(least), paper);
   }
 }
 

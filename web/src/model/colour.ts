@@ -19,7 +19,6 @@ export const UNKNOWN = rgb(table.unknown);
 export const BASELINE = rgb(table.baseline);
 export const OVERLOAD = rgb(table.overload);
 export const INVERSION = rgb(table.inversion);
-export const SPIN = rgb(table.spinning);
 
 export interface Theme {
   dark: boolean;
@@ -37,8 +36,13 @@ export interface Theme {
   warn: string;
   /** An idle core. */
   row: Rgb;
-  /** A thread that the filter or the selection excludes. */
-  dimmed: Rgb;
+  /** A thread that is not of the command. */
+  foreign: Rgb;
+  /** The idle loop of a core. */
+  spinning: string;
+  underload: string;
+  /** Peaks behind means. */
+  underloadSoft: string;
   strip: string;
   select: string;
   queue: readonly Rgb[];
@@ -53,7 +57,8 @@ function theme(dark: boolean): Theme {
     dark,
     accentSoft: from.accent_soft,
     row: rgb(from.row),
-    dimmed: rgb(from.dimmed),
+    underloadSoft: from.underload_soft,
+    foreign: rgb(from.foreign),
     queue: from.queue.map(rgb),
   };
 }
@@ -105,12 +110,28 @@ export function setColour(set: number, theme: Theme): Rgb {
   return theme.dark ? mix(colour, rgb(theme.ink), 0.12) : colour;
 }
 
-/** One of 48 colours for the hash of a thread or program. Red is left out: it means overload. */
-export function hashed(hash: number, theme: Theme): Rgb {
-  const mixed = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) >>> 0;
-  const hue = 50 + ((mixed % 16) * 290) / 16;
-  const [light, chroma] = theme.names[(mixed >>> 8) % theme.names.length]!;
-  return oklch(light!, chroma!, hue);
+/**
+ * The colour of a number: those below 39 differ, and the first 13 of them in hue. Red is left out: it means overload.
+ * crates/view/src/server/programs.rs gives numbers to programs.
+ */
+export function numbered(number: number, theme: Theme): Rgb {
+  const { hues } = table;
+  const [light, chroma] = theme.names[Math.floor(number / hues.length) % theme.names.length]!;
+  return oklch(light!, chroma!, hues[number % hues.length]!);
+}
+
+/** The colour of a thread, from its number. */
+export function hashed(thread: number, theme: Theme): Rgb {
+  return numbered(Math.imul(thread ^ (thread >>> 15), 0x2c1b3c6d) >>> 0, theme);
+}
+
+/** How a thread is drawn: in its colour, in a paler one, or as one that is not of the command. */
+export type Look = "full" | "dimmed" | "foreign";
+
+/** The colour of a thread that has `colour` in full. */
+export function looking(colour: Rgb, look: Look, theme: Theme): Rgb {
+  if (look === "foreign") return theme.foreign;
+  return look === "full" ? colour : mix(colour, theme.row, 0.5);
 }
 
 /** FNV-1a. */

@@ -62,7 +62,7 @@ export interface Panel {
 }
 
 const HEIGHT: Record<Exclude<Height, "fit">, number> = { small: 5, normal: 12, large: 24 };
-/** Heights of rows that fit the window. Below a pixel, cores share pixels. */
+/** Heights of rows that fit the window. Below a pixel, cores share pixels. Above `most`, strips grow first. */
 const FIT = { least: 0.25, most: 160 };
 
 /** Height of a header, and the least height of rows that have one above them. */
@@ -128,13 +128,17 @@ export function coreUnits(
   });
 }
 
+/** Least distance of two sockets of low rows: both have a label. */
+const SOCKET = 11;
+
 /** Rows of one height. SMT pairs are set apart only if the rows are high enough. */
 export function place(units: readonly Unit[], h: number): Rows {
   const rows: Row[] = [];
-  let y = 0;
-  for (const unit of units) {
+  let [y, socket] = [0, 0];
+  for (const [i, unit] of units.entries()) {
     const gap = unit.gap === 1 ? (h >= 7 ? 2 : h >= 4 ? 1 : 0) : h >= 3 ? unit.gap : Math.min(unit.gap, 3);
     y += unit.header && h >= LEAST_HEADED ? HEADER : gap;
+    if (i > 0 && unit.socket !== units[i - 1]!.socket) socket = y = Math.max(y, socket + SOCKET);
     const header = unit.header && h >= LEAST_HEADED ? { header: unit.header } : {};
     rows.push({ key: unit.key, label: unit.label, y, h, ...header });
     y += h;
@@ -182,13 +186,14 @@ function rowsIn(units: readonly Unit[], height: Height, room: number): Rows {
   return best;
 }
 
-/** Gives the room that is left to the panels with the lowest rows. */
+/** Gives the room that is left to the panels with the lowest rows, until rows have `most` pixels. */
 function grow(
   all: Rows[],
   parts: readonly { units: readonly Unit[]; others: unknown }[],
   room: number,
+  most: number,
 ): void {
-  const height = (i: number) => all[i]!.rows[0]?.h ?? FIT.most;
+  const height = (i: number) => all[i]!.rows[0]?.h ?? most;
   const candidates = () => parts.map((_, i) => i).sort((a, b) => height(a) - height(b));
   const used = () => all.reduce((sum, rows) => sum + rows.height, 0);
   parts.forEach(({ units, others }, i) => {
@@ -196,7 +201,7 @@ function grow(
   });
   const better = (i: number): Rows | null => {
     const { units, others } = parts[i]!;
-    if (others || height(i) >= FIT.most) return null;
+    if (others || height(i) >= most) return null;
     const rows = place(units, Math.floor(height(i)) + 1);
     return used() - all[i]!.height + rows.height <= room ? rows : null;
   };
@@ -285,10 +290,11 @@ export function layout(input: LayoutInput): { panels: Panel[]; height: number } 
     fill ?? parts.map(({ units, below, others }) => rowsIn(units, fit(others), share - TITLE - below));
   let extra = 0;
   if (!fill && input.height === "fit") {
-    grow(rowsOf, parts, input.room - fixed);
+    grow(rowsOf, parts, input.room - fixed, FIT.most);
     const left = input.room - fixed - rowsOf.reduce((sum, rows) => sum + rows.height, 0);
     const strips = parts.reduce((sum, part) => sum + part.strips.length, 0);
     extra = Math.max(0, Math.min(MOST_EXTRA, Math.floor(left / Math.max(1, strips))));
+    grow(rowsOf, parts, input.room - fixed - strips * extra, input.room);
   }
   const panels: Panel[] = [];
   let y = 0;
@@ -309,11 +315,24 @@ export function layout(input: LayoutInput): { panels: Panel[]; height: number } 
   return { panels, height: y };
 }
 
-/** The rows that have room for a label. The step is 1 or even, which labels first SMT siblings only. */
+/** Rows with a wider gap above them than that of SMT siblings begin a socket or a die. */
+const begins = (row: Row, before: Row | undefined) => !before || row.y - before.y - before.h > 2;
+
+/**
+ * The rows that have room for a label: the first of each socket and die, and from there on each or every other, ... The step
+ * is 1 or even, which labels first SMT siblings only.
+ */
 export function labelled(rows: readonly Row[], lineHeight = 11): Row[] {
   const h = rows[0]?.h ?? lineHeight;
   const step = h >= lineHeight ? 1 : 2 * Math.ceil(lineHeight / h / 2);
-  return rows.filter((_, i) => i % step === 0);
+  let [start, last] = [0, -Infinity];
+  return rows.filter((row, i) => {
+    const first = begins(row, rows[i - 1]);
+    if (first) start = i;
+    if ((i - start) % step !== 0 || row.y - last < lineHeight - 0.01) return false;
+    last = row.y;
+    return true;
+  });
 }
 
 /** The row at a height. */

@@ -90,7 +90,7 @@ export function initial(): View {
     marks: [...MARKS],
     strips: STRIPS.filter((strip) => strip !== "power"),
     height: "fit",
-    unused: true,
+    unused: false,
     filter: {},
     selection: null,
     pins: [],
@@ -144,7 +144,7 @@ export function toHash(view: View, start: View): string {
   if (!same(view.marks, start.marks)) out.set("marks", view.marks.join("."));
   if (!same(view.strips, start.strips)) out.set("strips", view.strips.join("."));
   if (view.height !== start.height) out.set("height", view.height);
-  if (!view.unused) out.set("unused", "0");
+  if (view.unused) out.set("unused", "1");
   const { traced } = view.filter;
   if (traced !== start.filter.traced) out.set("traced", traced === undefined ? "any" : traced ? "1" : "0");
   if (view.filter.name) out.set("name", view.filter.name);
@@ -178,7 +178,7 @@ export function fromHash(hash: string, start: View): View {
   view.group = someOf(GROUPS, text("group")) ?? view.group;
   view.marks = someOf(MARKS, text("marks")) ?? view.marks;
   view.strips = someOf(STRIPS, text("strips")) ?? view.strips;
-  view.unused = text("unused") !== "0";
+  view.unused = text("unused") === "1";
   const traced = oneOf(["0", "1", "any"] as const, text("traced"));
   if (traced === "any") delete view.filter.traced;
   else if (traced) view.filter.traced = traced === "1";

@@ -4,7 +4,7 @@ import { drawAxis, drawBrackets, drawEnd, drawGrid, drawLabels } from "../draw/f
 import { CanvasPainter } from "../draw/painter";
 import { raster, type Style } from "../draw/raster";
 import { plotWidth, timeAt, type Frame } from "../draw/scene";
-import { bars, drawScale, niceTop } from "../draw/strips";
+import { bars, drawScale, hatch, niceTop } from "../draw/strips";
 import { DARK, LIGHT, type Theme } from "../model/colour";
 import {
   AXIS,
@@ -182,8 +182,9 @@ class Panel {
       marks: [],
       theme: frame.theme,
       frequency: this.frequency,
-      passes: null,
-      process: () => null,
+      look: null,
+      selected: null,
+      program: () => null,
       sets: 0,
     };
     const pixels = raster(cells(this.data.lanes, frame.span, columns), rows, ratio, style, columns);
@@ -205,8 +206,9 @@ class Panel {
     drawScale(this.painter, frame, top, bottom, most, [["underload", theme.quiet]]);
     const { mean, peak } = underload(this.data, frame.span, Math.ceil(plotWidth(frame)));
     const yOf = (value: number) => bottom - (value / most) * (STRIP - 2);
-    bars(this.painter, peak, yOf, bottom, theme.accentSoft);
-    bars(this.painter, mean, yOf, bottom, theme.accent);
+    bars(this.painter, peak, yOf, bottom, theme.underloadSoft);
+    bars(this.painter, mean, yOf, bottom, theme.underload);
+    hatch(this.painter, GUTTER, peak, yOf, bottom, theme.paper);
   }
 
   // ---- pointer and keys ------------------------------------------------------------------------------

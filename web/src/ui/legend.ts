@@ -2,9 +2,8 @@
 
 import type { App } from "../app";
 import { lostText } from "../draw/frame";
-import { legendOf, signAt, type Item } from "../draw/legend";
+import { legendOf, patternAt, signAt, SQUARE, type Item } from "../draw/legend";
 import { CanvasPainter } from "../draw/painter";
-import type { Theme } from "../model/colour";
 import { el } from "./dom";
 
 let shown = "";
@@ -27,7 +26,16 @@ function node(app: App, item: Item): Node {
       return el("span", {}, item.low, bar, item.high);
     }
     case "sign":
-      return el("span", {}, sign(item.mark, app.theme), item.text);
+      return el(
+        "span",
+        {},
+        square(14, (p) => signAt(p, item.mark, 7, 0, app.theme.ink, app.theme.paper)),
+        item.text,
+      );
+    case "pattern": {
+      const drawn = square(SQUARE, (p) => patternAt(p, item.pattern, 0, 0, app.theme));
+      return el("span", { "data-pattern": item.pattern }, drawn, item.text);
+    }
     case "inferred": {
       const title = "The kernel did not report them; they follow from their neighbours";
       return el("span", { class: "inferred", title, role: "note" }, item.text);
@@ -47,15 +55,13 @@ function node(app: App, item: Item): Node {
   }
 }
 
-function sign(mark: string, { ink, paper }: Theme): HTMLElement {
+function square(side: number, draw: (p: CanvasPainter) => void): HTMLElement {
   const ratio = window.devicePixelRatio || 1;
-  const canvas = el("canvas", {
-    width: String(14 * ratio),
-    height: String(14 * ratio),
-    "aria-hidden": "true",
-  });
+  const size = String(side * ratio);
+  const canvas = el("canvas", { width: size, height: size, "aria-hidden": "true" });
+  canvas.style.width = canvas.style.height = `${side}px`;
   const context = canvas.getContext("2d")!;
   context.scale(ratio, ratio);
-  signAt(new CanvasPainter(context), mark, 7, 0, ink, paper);
+  draw(new CanvasPainter(context));
   return canvas;
 }

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { start, serve, type Served } from "../../bench/serve";
 import type { Slice, TraceInfo, Why } from "../../src/data/api";
+import { LIGHT } from "../../src/model/colour";
 import { AXIS, GUTTER, RIGHT } from "../../src/model/layout";
 import { browse, colours, program, ready, temporary, type Opened } from "./browser";
 
@@ -97,6 +98,8 @@ before(async () => {
       ["sim", "-p", policy, "-m", "ryzen-3400g", "-w", "./make.json", "-o", `${policy}.trace`],
       { cwd: folder, stdio: ["ignore", "ignore", "inherit"] },
     );
+  const few = ["sim", "-p", "nest", "-m", "xeon-5218", "-w", "fork-wait:iterations=20", "-o", "few.trace"];
+  execFileSync(hearth, few, { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
   writeFileSync(join(folder, "recording.txt"), RECORDING);
   execFileSync(hearth, ["import", "recording.txt", "-o", "recorded.trace"], { cwd: folder, stdio: "ignore" });
   const env = { ...process.env, EVENTS: "200000", POOR: "1" };
@@ -300,7 +303,7 @@ test("hover shows what runs there", async () => {
   ])
     assert.ok(text.includes(part), `${part} in ${text}`);
   // 64 rows of 5 pixels on two sockets, in physical cores of two.
-  const large = await fresh("#height=small", { server: poor });
+  const large = await fresh("#height=small&unused=1", { server: poor });
   const top = (await large.locator("#picture").boundingBox())!.y + AXIS + 30;
   await large.mouse.move(700, top + 63 * 5 + 30 + 8 + 2);
   await large.locator("#tip", { hasText: "core 63, socket 1" }).waitFor();
@@ -657,6 +660,49 @@ test("a poor recording: lost events are told, programs have colours, other threa
   await page.reload();
   await ready(page);
   assert.ok(!(await page.isChecked("#filter-traced")));
+});
+
+test("a dimmed thread of the command does not look like one that is not of the command", async () => {
+  const page = await fresh("", { server: poor });
+  const threads = await answer<{ thread: number; traced: boolean }[]>(
+    page,
+    "api/traces/0/threads?q=&limit=1000",
+  );
+  const { thread } = threads.find(({ traced }) => traced)!;
+  const grey = LIGHT.foreign.join();
+  const shown = () => colours(page.locator("#picture"), 120, 60, 1000, 400);
+  const patterns = () =>
+    page
+      .locator("#legend [data-pattern]")
+      .evaluateAll((all) => all.map((item) => (item as HTMLElement).dataset.pattern));
+  assert.ok((await shown()).includes(grey), "others are grey");
+  assert.deepEqual(await patterns(), ["foreign", "spinning", "underload"]);
+  await view(page, `#select=0.${thread}`);
+  await settle(page);
+  assert.ok((await shown()).includes(grey), "they stay grey beside a selection");
+  assert.deepEqual(await patterns(), ["selected", "dimmed", "foreign", "spinning", "underload"]);
+  await view(page, `#traced=any&select=0.${thread}`);
+  await settle(page);
+  const without = await shown();
+  assert.ok(!without.includes(grey) && without.length > 3, "a selection alone makes nothing grey");
+  assert.deepEqual(await patterns(), ["selected", "dimmed", "spinning", "underload"]);
+});
+
+test("unused cores are folded away until they are asked for", async () => {
+  const server = await serve(program("HEARTH"), ["few.trace"], { cwd: folder });
+  try {
+    const page = await fresh("#strips=underload", { server });
+    const rows = (of: Opened) => colours(of.locator("#picture"), 60, 60, 30, 500);
+    const folded = await rows(page);
+    await page.click("summary[title='Parts of the picture']");
+    assert.ok(!(await page.isChecked("#unused")));
+    await changes(page, () => page.check("#unused"));
+    assert.match(page.url(), /unused=1/);
+    await page.keyboard.press("Escape");
+    assert.notDeepEqual(await rows(page), folded, "more labels");
+  } finally {
+    server.stop();
+  }
 });
 
 test("dark and light themes, from the system and the toolbar", async () => {

@@ -12,10 +12,14 @@ import {
   hashed,
   inkOn,
   kind,
+  looking,
   luminance,
+  mix,
+  numbered,
   queueShare,
   queued,
   rgb,
+  setColour,
   type Rgb,
 } from "../../src/model/colour";
 
@@ -63,14 +67,15 @@ function oklab([r, g, b]: readonly number[]): [number, number, number] {
   ];
 }
 
-/** The smallest OKLab distance of two colours over all types of colour vision. Black to white is 100. */
-function distance(a: Rgb, b: Rgb): number {
-  const each = Object.values(SIGHT).map((sight) => {
-    const [p, q] = [oklab(seen(a, sight)), oklab(seen(b, sight))];
-    return 100 * Math.hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]);
-  });
-  return Math.min(...each);
+/** The OKLab distance of two colours for a type of colour vision. Black to white is 100. */
+function distanceFor(sight: number[][], a: Rgb, b: Rgb): number {
+  const [p, q] = [oklab(seen(a, sight)), oklab(seen(b, sight))];
+  return 100 * Math.hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]);
 }
+
+/** The smallest distance over all types of colour vision. */
+const distance = (a: Rgb, b: Rgb) =>
+  Math.min(...Object.values(SIGHT).map((sight) => distanceFor(sight, a, b)));
 
 const ramp = Array.from({ length: 41 }, (_, i) => frequency(i / 40));
 const kinds = [0, 1, 2, 3, 4, 5].map(kind);
@@ -139,5 +144,52 @@ test("names are readable on the colours of threads", () => {
       const colour = hashed(i * 7919, theme);
       assert.ok(contrast(luminance(colour), luminance(rgb(inkOn(colour)))) >= 3.5, css(colour));
     }
+  }
+});
+
+/**
+ * Least distance of marks that are looked up in the legend one by one. Two colours side by side differ for most readers from
+ * about 2 on; of lines of one to three pixels that lie apart, the eye sees a fraction of the colour, so it takes much more.
+ */
+const MARKS_APART = 15;
+
+test("underload, spinning and a core in primary differ for every type of colour vision", () => {
+  for (const theme of [LIGHT, DARK]) {
+    const marks = [rgb(theme.underload), rgb(theme.spinning), setColour(0, theme)];
+    marks.forEach((colour, i) => apart("mark", colour, marks.slice(0, i), MARKS_APART));
+    // What spinning is drawn on, and beside.
+    const tinted = [0, 1, 2, 3].map((set) => mix(theme.row, setColour(set, theme), theme.dark ? 0.2 : 0.16));
+    apart("spinning", rgb(theme.spinning), [theme.row, ...tinted], MARKS_APART);
+    apart("spinning", rgb(theme.spinning), [...ramp, OVERLOAD, INVERSION, setColour(1, theme)], MARKS_APART);
+    apart("underload", rgb(theme.underload), [setColour(1, theme), rgb(theme.strip)], 12);
+    apart("underload", rgb(theme.underload), [rgb(theme.paper)], MARKS_APART);
+  }
+});
+
+test("dimmed threads and those that are not of the command are no idle rows, and have two looks", () => {
+  for (const theme of [LIGHT, DARK]) {
+    apart("foreign", theme.foreign, [theme.row], 10);
+    const pale = [...ramp, ...numbers.map((number) => numbered(number, theme))].map((colour) =>
+      looking(colour, "dimmed", theme),
+    );
+    apart("an idle row", theme.row, pale, 4);
+    // Without one of the cones, some pale colours are nearly grey. Stripes tell these apart.
+    for (const colour of pale) {
+      const d = distanceFor(SIGHT.normal!, theme.foreign, colour);
+      assert.ok(d >= 5, `foreign and ${css(colour)}: ${d.toFixed(1)}`);
+    }
+  }
+});
+
+const numbers = Array.from({ length: 39 }, (_, i) => i);
+
+test("programs have 39 colours, whose first thirteen differ in hue", () => {
+  for (const theme of [LIGHT, DARK]) {
+    const colours = numbers.map((number) => numbered(number, theme));
+    assert.equal(new Set(colours.map(css)).size, 39);
+    assert.deepEqual(numbered(39, theme), colours[0]);
+    colours.forEach((a, i) =>
+      colours.slice(0, i).forEach((b) => assert.ok(distanceFor(SIGHT.normal!, a, b) > 3.5, css(a))),
+    );
   }
 });

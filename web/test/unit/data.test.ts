@@ -12,19 +12,22 @@ import {
 } from "../../src/data/api";
 import { Fetches, Lru } from "../../src/data/cache";
 import { join } from "../../src/data/chunks";
-import { lostEvents, lostText } from "../../src/draw/frame";
+import { drawBrackets, lostEvents, lostText } from "../../src/draw/frame";
 import { fieldsFor, parts, raster, type Style } from "../../src/draw/raster";
-import { ellipsis, escapeXml } from "../../src/draw/painter";
+import { ellipsis, escapeXml, type Painter } from "../../src/draw/painter";
 import { niceTop } from "../../src/draw/strips";
 import { trackOf } from "../../src/draw/track";
 import { ranges } from "../../src/ui/details";
-import { LIGHT, OVERLOAD, css, frequency, pack } from "../../src/model/colour";
+import { LIGHT, OVERLOAD, css, frequency, looking, pack, rgb } from "../../src/model/colour";
 import {
+  AXIS,
   bands,
+  coreUnits,
   GUTTER,
   labelled,
   layout,
   order,
+  place,
   RIGHT,
   rowAt,
   type LayoutInput,
@@ -208,6 +211,28 @@ test("a layout fits its room if possible, without overlaps", () => {
   assert.equal(rowAt([], 5), null);
 });
 
+test("the first row of each socket has a label, also if it is its only one", () => {
+  const cores = [0, 1, 2, 3, 4].map((core) => ({
+    physical: core,
+    llc: 0,
+    numa: 0,
+    socket: core < 3 ? 0 : core,
+  }));
+  for (const h of [1, 3, 5, 12]) {
+    const { rows, brackets } = place(
+      coreUnits(cores, ["socket"], () => true),
+      h,
+    );
+    const labels = labelled(rows).map(({ label }) => label);
+    for (const first of ["0", "3", "4"]) assert.ok(labels.includes(first), `${first} in ${labels} at ${h}`);
+    const texts: string[] = [];
+    const p = { line: () => {}, text: (_x: number, _y: number, text: string) => texts.push(text) };
+    const frame = { theme: LIGHT, height: 400, width: 400, span: { from: 0, to: 1 } };
+    drawBrackets(p as unknown as Painter, frame, brackets, AXIS);
+    assert.deepEqual(texts, ["S0", "S3", "S4"], `rows of ${h} pixels`);
+  }
+});
+
 test("panels use the room that others leave", () => {
   const fit = (panels: [cores: number, sets: string[]][], room: number) =>
     layout({
@@ -233,6 +258,10 @@ test("panels use the room that others leave", () => {
   // Two cores fill the window.
   const two = fit([[2, []]], 600);
   assert.ok(two.panels[0]!.rows.height > 300 && two.height <= 600, String(two.height));
+  for (const room of [600, 1000, 1600]) {
+    const { height } = fit([[2, []]], room);
+    assert.ok(height <= room && height > room - 3, `${height} of ${room}`);
+  }
 });
 
 test("strips give way to rows", () => {
@@ -289,8 +318,9 @@ test("cells show load as height, frequency as colour, and overload at the top", 
     marks: ["overload"],
     theme: LIGHT,
     frequency: (mhz) => frequency((mhz - 1000) / 2000),
-    passes: null,
-    process: String,
+    look: null,
+    selected: null,
+    program: () => null,
     sets: 0,
   };
   const busy = new Uint8Array(2 * BINS);
@@ -314,17 +344,42 @@ test("cells show load as height, frequency as colour, and overload at the top", 
   assert.equal(at(2, 21), pack(OVERLOAD));
   assert.equal(at(2, 41), pack(frequency(0.5)));
   assert.equal(at(9, 5), pack(LIGHT.row));
-  const dimmed = raster(
-    { busy, mhz, overload, spin: new Uint8Array(512), thread: new Uint32Array(512) },
-    rows,
-    1,
-    { ...style, passes: () => false },
+});
+
+test("selected, dimmed and foreign threads are drawn in three ways; spinning has teeth", () => {
+  const style: Style = {
+    colour: "frequency",
+    marks: [],
+    theme: LIGHT,
+    frequency: () => frequency(0.5),
+    look: (thread) => (["full", "dimmed", "foreign"] as const)[thread - 1]!,
+    selected: 1,
+    program: () => null,
+    sets: 0,
+  };
+  const [busy, mhz, spin] = [new Uint8Array(BINS), new Uint16Array(BINS), new Uint8Array(BINS)];
+  const thread = new Uint32Array(BINS);
+  for (const bin of [0, 1, 2]) [busy[bin], mhz[bin], thread[bin]] = [255, 2000, bin + 1];
+  spin.fill(255, 8, 16);
+  const image = raster({ busy, mhz, spin, thread }, [{ key: 0, label: "0", y: 0, h: 21 }], 1, style);
+  const pixels = new Uint32Array(image.data.buffer);
+  const column = (x: number) => Array.from({ length: 21 }, (_, y) => pixels[y * BINS + x]);
+  const [selected, dimmed, foreign] = [column(0), column(1), column(2)];
+  assert.deepEqual(selected.slice(0, 3), [pack(LIGHT.row), pack(rgb(LIGHT.select)), pack(frequency(0.5))]);
+  const pale = pack(looking(frequency(0.5), "dimmed", LIGHT));
+  assert.deepEqual(new Set(dimmed), new Set([pack(LIGHT.row), pale]));
+  assert.deepEqual(
+    foreign.slice(-7).map((pixel) => pixel === pack(LIGHT.row)),
+    [false, true, false, false, false, false, false],
   );
-  assert.equal(new Uint32Array(dimmed.data.buffer)[20 * BINS], pack(LIGHT.dimmed));
+  assert.equal(foreign.at(-1), pack(LIGHT.foreign));
+  assert.ok(!foreign.includes(pale) && !dimmed.includes(pack(LIGHT.foreign)));
+  const teeth = (x: number) => column(x).filter((pixel) => pixel === pack(rgb(LIGHT.spinning))).length;
+  assert.deepEqual([8, 9, 10, 11, 12, 13, 16].map(teeth), [3, 3, 1, 1, 3, 3, 0]);
 });
 
 test("only the fields that a picture shows are fetched", () => {
-  const style = { colour: "queue" as const, marks: [], passes: null, sets: 0 };
+  const style = { colour: "queue" as const, marks: [], look: null, sets: 0 };
   assert.deepEqual(fieldsFor(style), ["busy", "queue", "spin"]);
   assert.deepEqual(fieldsFor({ ...style, colour: "thread", marks: ["overload", "inversion"], sets: 2 }), [
     "busy",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { energyAt, watts } from "../../src/model/energy";
-import { pattern, passes } from "../../src/model/filter";
+import { looks, pattern } from "../../src/model/filter";
 import {
   ancestor,
   binWidth,
@@ -270,7 +270,7 @@ test("a link contains the whole view", () => {
     marks: [],
     strips: ["sets"],
     height: "large",
-    unused: false,
+    unused: true,
     filter: { traced: true, name: "^cc1|<b>&=#", thread: [4, 5] },
     selection: { trace: 1, thread: 9, time: 33, core: 7 },
     pins: [
@@ -371,9 +371,21 @@ test("a filter matches a regular expression, or else plain text", () => {
     get: (t: number) => ({ ...unknownThread(t, t === 1 ? "cc1" : "make"), traced: t < 3 }),
   };
   const view = initial();
-  assert.equal(passes(view, 0, threads), null);
+  assert.equal(looks(view, 0, threads), null);
+  const of = (trace: number) => [1, 2, 3].map(looks(view, trace, threads)!);
   view.filter = { name: "make", traced: true };
-  assert.deepEqual([1, 2, 3].map(passes(view, 0, threads)!), [false, true, false]);
+  assert.deepEqual(of(0), ["dimmed", "full", "foreign"]);
   view.selection = { trace: 1, thread: 1 };
-  assert.deepEqual([1, 2].map(passes(view, 1, threads)!), [true, false]);
+  assert.deepEqual(of(1), ["full", "dimmed", "foreign"], "no thread of the command looks foreign");
+  view.selection = { trace: 1, thread: 3 };
+  assert.deepEqual(of(1), ["dimmed", "dimmed", "full"], "a selected thread has its colour");
+  view.filter = {};
+  assert.deepEqual(of(1), ["dimmed", "dimmed", "full"]);
+  view.selection = null;
+  view.filter = { traced: false };
+  assert.deepEqual(of(0), ["dimmed", "dimmed", "full"]);
+  // A thread of which nothing is known yet is not called foreign.
+  assert.deepEqual([9].map(looks({ ...view, filter: { traced: true } }, 0, { get: () => undefined })!), [
+    "full",
+  ]);
 });

@@ -165,7 +165,7 @@ impl Args {
         let said = |key: &str| link.split('&').any(|part| part.split('=').next() == Some(key));
         let (has_theme, is_linked) = (said("theme"), self.link.is_some());
         let theme = self.theme.clone().or_else(|| (!has_theme).then(|| "light".to_owned()));
-        let unused = if self.unused { Some(true) } else { (!is_linked).then_some(false) };
+        let unused = self.unused.then_some(true);
         // Signs of single events cover what a figure is to show.
         let marks = (!is_linked && named.is_none()).then_some(&["overload", "inversion"] as &[_]);
         let (colour, rows) = (self.colour_by.clone(), self.rows.clone());

@@ -10,7 +10,7 @@
 //! | `api/traces/N/events?from=&to=&limit=&whole=` | slices (who, where, when, mean frequency, why it stopped, who woke it, placement reason) and marks; at most 20,000 together (default 5000), from at most 4 million events: else `truncated`, and with `whole=true` empty |
 //! | `api/traces/N/threads?q=&limit=` | threads whose number, kernel number or pid is `q`, or whose name or process's name contains it, ignoring case; at most 1000 |
 //! | `api/traces/N/threads?ids=1,2` | these threads |
-//! | `api/traces/N/threads/T` | one thread: its numbers in the trace and in the kernel, name, parent, whether it is traced, process |
+//! | `api/traces/N/threads/T` | one thread: its numbers in the trace and in the kernel, name, parent, whether it is traced, process, number of its program's colour |
 //! | `api/traces/N/processes/P` | a process of the trace: pid, name, ancestors, children, threads |
 //! | `api/traces/N/raw?from=&to=&cores=0-3,8&thread=&limit=` | single events with their positions; at most 1000; `until` says how far it came in five seconds |
 //! | `api/traces/N/threads/T/next?time=&direction=` | its next slice `forward` or `back` from there, or `null`; gives up after five seconds |
@@ -25,7 +25,8 @@
 //! | POST `api/check`, `complete`, `meaning`, `format`, `simulate`, `verdict`, `prove`, `save` | for the `text`: diagnostics and parameters; words and the meaning `at` an offset in UTF-16; the formatted text; numbers and the `run`, whose viewer is at `runs/RUN/`; the model checker's and the provers' answers; the new digest |
 
 use super::error::Refusal;
-use super::viewed::Viewed;
+use super::programs::Programs;
+use super::viewed::{Thread, Viewed};
 use super::views::View;
 use super::work::WorkPool;
 use super::{find, look, raw, slices, sql, tiles, usage, why};
@@ -39,7 +40,7 @@ use axum::routing::get;
 use hearth_trace::tiles::{Field, TileId};
 use hearth_trace::{CoreId, Tid, Time};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// The state that all requests share.
@@ -49,6 +50,26 @@ pub struct Shared {
     pub tiles: Arc<tiles::Tiles>,
     pub pool: WorkPool,
     pub sql: sql::QueryLock,
+    programs: OnceLock<Programs>,
+}
+
+impl Shared {
+    pub fn new(traces: Vec<Viewed>, views: Vec<View>) -> Shared {
+        Shared {
+            traces: traces.into_iter().map(Arc::new).collect(),
+            views,
+            tiles: Arc::default(),
+            pool: WorkPool::default(),
+            sql: sql::QueryLock::default(),
+            programs: OnceLock::new(),
+        }
+    }
+
+    /// The threads with the colours of their programs, which the first request computes.
+    fn coloured<'a>(&self, threads: impl IntoIterator<Item = Thread<'a>>) -> Vec<Thread<'a>> {
+        let programs = self.programs.get_or_init(|| Programs::of(&self.traces));
+        threads.into_iter().map(|thread| thread.coloured(programs)).collect()
+    }
 }
 
 type App = State<Arc<Shared>>;
@@ -211,9 +232,9 @@ async fn threads(
         match &search.ids {
             Some(ids) => {
                 let ids = ids.split(',').take(MOST_THREADS).filter_map(|id| id.parse().ok());
-                json(ids.filter_map(|id| trace.thread(id)).collect::<Vec<_>>())
+                json(app.coloured(ids.filter_map(|id| trace.thread(id))))
             }
-            None => json(trace.search(&search.q, limit)),
+            None => json(app.coloured(trace.search(&search.q, limit))),
         }
     })
     .await
@@ -221,8 +242,11 @@ async fn threads(
 
 async fn thread(State(app): App, at: Result<Path<(usize, Tid)>, PathRejection>) -> Answer {
     let (number, tid) = path(at)?;
-    let thread = trace(&app, number)?.thread(tid);
-    json(thread.ok_or_else(|| no_thread(tid))?)
+    work(app, move |app| {
+        let thread = trace(app, number)?.thread(tid).ok_or_else(|| no_thread(tid))?;
+        json(app.coloured([thread]).first())
+    })
+    .await
 }
 
 async fn process(State(app): App, at: Result<Path<(usize, u32)>, PathRejection>) -> Answer {

@@ -1,10 +1,8 @@
 //! The viewer's API without a connection.
 
 use super::api::{self, Shared};
-use super::sql::QueryLock;
 use super::viewed::Viewed;
 use super::views::View;
-use super::work::WorkPool;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode, header};
@@ -27,15 +25,8 @@ pub struct Answer {
 
 impl Local {
     pub fn new(traces: Vec<Viewed>, views: Vec<View>) -> io::Result<Local> {
-        let traces = traces.into_iter().map(Arc::new).collect();
-        let shared = Shared {
-            traces,
-            views,
-            tiles: Arc::default(),
-            pool: WorkPool::default(),
-            sql: QueryLock::default(),
-        };
-        let router = Router::new().nest("/api", api::routes()).with_state(Arc::new(shared));
+        let shared = Arc::new(Shared::new(traces, views));
+        let router = Router::new().nest("/api", api::routes()).with_state(shared);
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
         Ok(Local { router, runtime })
     }

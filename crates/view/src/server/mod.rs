@@ -16,6 +16,7 @@ mod listen;
 mod local;
 mod look;
 mod page;
+mod programs;
 mod raw;
 mod slices;
 mod sql;
@@ -109,14 +110,7 @@ impl Server {
 
 /// The viewer's page and its API, for a [`Server`].
 pub fn viewer(traces: Vec<Viewed>, views: Vec<View>) -> Router {
-    let traces = traces.into_iter().map(Arc::new).collect();
-    let shared = Shared {
-        traces,
-        views,
-        tiles: Arc::default(),
-        pool: WorkPool::default(),
-        sql: sql::QueryLock::default(),
-    };
+    let shared = Shared::new(traces, views);
     Router::new()
         .route("/", get(async || page::file("index.html")))
         .route("/{file}", get(async |Path(name): Path<String>| page::file(&name)))

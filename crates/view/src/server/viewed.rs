@@ -1,6 +1,7 @@
 //! An open trace, and the facts about it that the page shows.
 
 use super::cache::Cached;
+use super::programs::Programs;
 use super::sql::Sql;
 use hearth_trace::tiles::{self, Field, Groups, Index, TileId};
 use hearth_trace::{CoreInfo, Header, Source, ThreadInfo, Tid};
@@ -65,6 +66,14 @@ pub struct Thread<'a> {
     /// The kernel's number; `None`: unknown.
     tid: Option<u32>,
     process: Option<Process<'a>>,
+    /// The number of the colour of its program.
+    colour: Option<usize>,
+}
+
+impl Thread<'_> {
+    pub fn coloured(self, programs: &Programs) -> Self {
+        Thread { colour: programs.number(self.name), ..self }
+    }
 }
 
 #[derive(Serialize, Clone, Copy, Debug, PartialEq)]
@@ -192,6 +201,7 @@ impl Viewed {
             traced: info.traced,
             tid: info.kernel_tid,
             process: info.process.and_then(|process| self.process(process)),
+            colour: None,
         }
     }
 

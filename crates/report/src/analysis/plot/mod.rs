@@ -69,10 +69,10 @@ fn underload(svg: &mut Svg, top: f64, run: &Run, duration: f64, most: u32) {
     };
     for (at, column) in run.underload.columns.iter().enumerate() {
         if f64::from(column.max) > column.mean {
-            bar(at, column.max.into(), theme().accent_soft);
+            bar(at, column.max.into(), theme().underload_soft);
         }
         if column.mean > 0.0 {
-            bar(at, column.mean, theme().accent);
+            bar(at, column.mean, theme().underload);
         }
     }
 }
@@ -87,7 +87,7 @@ fn per_second(svg: &mut Svg, top: f64, runs: &[Run]) {
         let top = top + TITLE + ROW * row as f64;
         let long = if most > 0.0 { (230.0 * (value / most)).max(1.0) } else { 1.0 };
         svg.text([left, top + 4.0], run.name, font(SMALL, Anchor::Start));
-        svg.rect([left, top + 15.0], [left + long, top + 15.0 + BAR], theme().accent);
+        svg.rect([left, top + 15.0], [left + long, top + 15.0 + BAR], theme().underload);
         svg.text([left + long + 6.0, top + 15.0 + BAR / 2.0], &amount(value), font(SMALL, Anchor::Start));
     }
 }
