@@ -281,6 +281,11 @@ fn threads_are_found_by_name_and_number_and_followed() {
     assert_eq!((names("api/traces/0/threads?q=42"), names("api/traces/0/threads?q=41")), (1, 1));
     assert_eq!(get("api/traces/0/threads?q=gmake").json()[0]["thread"], 1);
     assert_eq!(names("api/traces/0/threads?limit=1"), 1);
+    // Each program has a colour, and the answer about one thread has the same.
+    let colour = |path: &str| get(path).json()["colour"].as_u64().expect("a number");
+    let colours = [colour("api/traces/0/threads/1"), colour("api/traces/0/threads/2")];
+    assert_ne!(colours[0], colours[1]);
+    assert_eq!(get("api/traces/0/threads?ids=2").json()[0]["colour"], colours[1]);
     assert_eq!(get("api/traces/0/threads/2").json()["parent"], 1);
     let next = get("api/traces/0/threads/2/next?time=0").json();
     assert_eq!((&next["core"], &next["from"]), (&json!(1), &json!(300)));
