@@ -18,12 +18,12 @@ static __always_inline void saakm_choose_only(saakm_t s, thread_t t, u32 c)
 	saakm_choose(s, c);
 }
 
-/* What the kernel knows of a wake-up from core `waker`: the thread that runs there. */
+/* What the kernel knows of a wake-up from core `waker`. s->facts has what ops.select_cpu was told. */
 static __always_inline u32 saakm_facts(saakm_t s, u32 waker)
 {
-	if (s->on_timer || waker != s->cpu || !(bpf_get_current_task_btf()->flags & PF_EXITING))
+	if (s->on_timer || waker != s->cpu)
 		return 0;
-	return 1 << SAAKM_WAKER_EXITS;
+	return bpf_get_current_task_btf()->flags & PF_EXITING ? 1 << SAAKM_WAKER_EXITS : s->facts;
 }
 
 /*
@@ -95,6 +95,8 @@ s32 BPF_STRUCT_OPS(saakm_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wa
 	saakm_update_affinity(t, prev_cpu, saakm_pinned(p));
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
 	s->direct = SAAKM_RUNS_FIRST;
+	if ((SAAKM_READS_FACTS & 1 << SAAKM_WAKER_SLEEPS) && state == SAAKM_BLOCKED && (wake_flags & SCX_WAKE_SYNC))
+		s->facts = 1 << SAAKM_WAKER_SLEEPS;
 	chosen = saakm_place((u64)s, (u64)t, cpu);
 	if (s->nr_preempts)
 		saakm_preempt_cores((u64)s);

@@ -38,6 +38,8 @@
 #define SCX_ENQ_LAST SAAKM_CONST(scx_enq_flags, SCX_ENQ_LAST)
 #undef SCX_ENQ_PREEMPT
 #define SCX_ENQ_PREEMPT SAAKM_CONST(scx_enq_flags, SCX_ENQ_PREEMPT)
+#undef SCX_WAKE_SYNC
+#define SCX_WAKE_SYNC SAAKM_CONST(scx_wake_flags, SCX_WAKE_SYNC)
 #undef SCX_DEQ_SLEEP
 #define SCX_DEQ_SLEEP SAAKM_CONST(scx_deq_flags, SCX_DEQ_SLEEP)
 #undef SCX_ECODE_RSN_HOTPLUG

@@ -77,7 +77,7 @@ struct saakm_domain {
 /* The machine: what changes, but for sets. */
 struct saakm_machine {
 	nsec_t now;
-	bool fact[1]; /* by enum saakm_fact */
+	bool fact[2]; /* by enum saakm_fact */
 	struct saakm_core core[SAAKM_MAX_CORES];
 	core_t core_of[SAAKM_MAX_THREADS];
 	nsec_t runtime_of[SAAKM_MAX_THREADS];

@@ -233,7 +233,7 @@ impl World<'_> {
             self.apply(Record { kind: kind::HEAD, thread: self.serial(first), ..Record::default() });
         }
         let (flag, a, thread) = (event as u8, self.now as u64, self.serial(call.thread()));
-        let facts = if event == event::UNBLOCK { below(&mut self.rng, 2) } else { 0 };
+        let facts = if event == event::UNBLOCK { below(&mut self.rng, 3) } else { 0 };
         let began = Record { kind: kind::BEGIN, flag, thread, core: core as u16, a, ..Record::default() };
         self.emit(Record { c: facts as u64, ..began });
         let Host { memory, runtime } = &mut self.host;

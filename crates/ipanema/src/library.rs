@@ -74,6 +74,12 @@ pub const WORDS: &[Word] = &[
         "waker_exits : bool",
         "In `unblock`: the waker is exiting, so its core is free at once. False in other events.",
     ),
+    word(
+        "waker_sleeps",
+        Kind::Value(Value::Fact(Fact::WakerSleeps)),
+        "waker_sleeps : bool",
+        "In `unblock`: the waker said that it is about to sleep (a synchronous wake-up). False in other events.",
+    ),
     word("online", Kind::Value(Value::Kept(KeptSet::Online)), "online : set", "Cores that can run threads."),
     word(
         "idle",

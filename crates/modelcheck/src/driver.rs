@@ -72,7 +72,8 @@ impl<'a> Driver<'a> {
                 Some(activity) => self.resume(world, core, Arc::unwrap_or_clone(activity), budget, log),
                 None => Ok(()),
             },
-            Step::Op(core) => self.execute_op(world, core, budget, log),
+            Step::Op(core) => self.execute_op(world, core, false, budget, log),
+            Step::Sync(core) => self.execute_op(world, core, true, budget, log),
             Step::Tick(core) => {
                 world.core_mut(core).tick = false;
                 let thread = world.core(core).current;
@@ -101,6 +102,7 @@ impl<'a> Driver<'a> {
         &mut self,
         world: &mut World,
         core: u8,
+        sync: bool,
         budget: Budget,
         log: Option<&mut Log>,
     ) -> Result<(), Violation> {
@@ -117,7 +119,8 @@ impl<'a> Driver<'a> {
             }
             Some(Op::Wake(other)) => match world.thread(other).state {
                 State::Blocked if world.owner(other).is_none() && !world.thread(other).sleeps => {
-                    self.begin_event(world, core, Event::Unblock, other, budget, log)
+                    let activity = Activity { sync, ..Activity::new(Event::Unblock, other, core) };
+                    self.start(world, activity, budget, log)
                 }
                 State::NotQueued | State::Terminated => Ok(()),
                 _ => {
@@ -165,24 +168,22 @@ impl<'a> Driver<'a> {
         event: Event,
         thread: u8,
         budget: Budget,
+        log: Option<&mut Log>,
+    ) -> Result<(), Violation> {
+        self.start(world, Activity::new(event, thread, core), budget, log)
+    }
+
+    fn start(
+        &mut self,
+        world: &mut World,
+        activity: Activity,
+        budget: Budget,
         mut log: Option<&mut Log>,
     ) -> Result<(), Violation> {
-        let idle_before = world.idle;
+        let (core, idle_before) = (activity.core, world.idle);
         world.core_mut(core).ghost = Ghost { idle_before, ..Ghost::default() };
-        let activity = Activity {
-            phase: if event == Event::Schedule { Phase::Schedule } else { Phase::Handler(event) },
-            cause: event,
-            last: event,
-            subject: thread,
-            core,
-            record: Vec::new(),
-            claims: Cores::EMPTY,
-            woken: Cores::EMPTY,
-            moved: false,
-            searched: false,
-        };
         if let Some(log) = &mut log {
-            log.push(LogEntry::Begins { event, thread, core });
+            log.push(LogEntry::Begins { event: activity.cause, thread: activity.subject, core });
         }
         self.resume(world, core, activity, budget, log)
     }
@@ -330,6 +331,7 @@ fn next_phase(world: &World, me: u8, event: Event, activity: &mut Activity) -> R
         activity.last = event;
     }
     activity.record.clear();
+    activity.sync = false;
     // In both runtimes, the core that places a thread calls exit_idle.
     if let Some(woken) = activity.woken.iter().next() {
         activity.woken.remove(woken);

@@ -74,6 +74,8 @@ pub struct Model<'p> {
     pub stealing: Stealing,
     pub faults: Faults,
     pub queues: usize,
+    /// The policy reads `waker_sleeps`.
+    pub reads_sync: bool,
     handlers: [Option<FunctionId>; Event::ALL.len()],
     layout: Layout,
 }
@@ -124,6 +126,7 @@ impl<'p> Model<'p> {
             stealing: scenario.stealing,
             faults: Faults::default(),
             queues: policy.queues.len(),
+            reads_sync: ir::facts_read(policy).contains(&ir::Fact::WakerSleeps),
             handlers: Event::ALL.map(|event| policy.handler(event)),
             layout,
         };

@@ -43,16 +43,19 @@ pub(crate) fn lines(replayed: &Replayed<'_>) -> Vec<String> {
 
 /// `introduction` announces the event of this step.
 fn is_introduced(step: Step) -> bool {
-    matches!(step, Step::Op(_) | Step::Interrupt(_))
+    matches!(step, Step::Op(_) | Step::Sync(_) | Step::Interrupt(_))
 }
 
 /// The core on which a step happens; `None` for the clock.
 pub(crate) fn core_of(step: Step, world: &World) -> Option<u8> {
     match step {
         Step::Clock | Step::Quiet | Step::Turn(_) | Step::Round => None,
-        Step::Go(core) | Step::Op(core) | Step::Tick(core) | Step::Preempt(core) | Step::Dispatch(core) => {
-            Some(core)
-        }
+        Step::Go(core)
+        | Step::Op(core)
+        | Step::Sync(core)
+        | Step::Tick(core)
+        | Step::Preempt(core)
+        | Step::Dispatch(core) => Some(core),
         Step::Interrupt(thread) => Some(world.thread(thread).core),
         Step::Timer(thread) => Some(world.thread(thread).timer_core),
     }
@@ -66,6 +69,7 @@ fn introduction(step: Step, world: &World) -> Option<String> {
         Step::Quiet => Some("no thread blocks, yields, wakes or exits any more".to_owned()),
         Step::Interrupt(_) => Some("an interrupt".to_owned()),
         Step::Op(core) => Some(format!("thread {}", world.core(core).current)),
+        Step::Sync(core) => Some(format!("thread {}, about to sleep", world.core(core).current)),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::cores::Cores;
 use crate::model::Model;
 use crate::scenario::Op;
-use crate::world::{Core, Mode, NO_THREAD, State, TICK_NS, World};
+use crate::world::{Activity, Core, Mode, NO_THREAD, State, TICK_NS, World};
 use hearth_ipanema::ir::Event;
 
 /// An atomic step. Its effect is a function of the state.
@@ -18,6 +18,9 @@ pub enum Step {
     Go(u8),
     /// The current thread of the core executes the next operation of its program.
     Op(u8),
+    /// The same, if that is a wake-up and the policy reads `waker_sleeps`: the thread says that it is about to sleep.
+    /// Whether it does is another matter.
+    Sync(u8),
     /// The core handles its tick.
     Tick(u8),
     /// The core's thread is preempted, as a handler requested.
@@ -43,9 +46,13 @@ impl Step {
         match self {
             Step::Go(core) | Step::Tick(core) | Step::Preempt(core) | Step::Dispatch(core) => Some(core),
             Step::Timer(thread) => Some(Cores::MAX as u8 + thread),
-            Step::Clock | Step::Op(_) | Step::Interrupt(_) | Step::Quiet | Step::Turn(_) | Step::Round => {
-                None
-            }
+            Step::Clock
+            | Step::Op(_)
+            | Step::Sync(_)
+            | Step::Interrupt(_)
+            | Step::Quiet
+            | Step::Turn(_)
+            | Step::Round => None,
         }
     }
 }
@@ -63,6 +70,11 @@ pub fn waker_exits(model: &Model, world: &World, core: u8, event: Event) -> bool
         let rest = &model.programs[usize::from(thread)][usize::from(world.thread(thread).next)..];
         rest.iter().all(|op| matches!(op, Op::Wake(_)))
     }
+}
+
+/// Whether the event is a synchronous wake-up by a thread that does not exit.
+pub fn waker_sleeps(model: &Model, world: &World, core: u8, activity: &Activity) -> bool {
+    activity.sync && !waker_exits(model, world, core, activity.event())
 }
 
 fn is_enabled(op: Option<Op>, world: &World) -> bool {
@@ -102,8 +114,12 @@ pub fn enabled(model: &Model, world: &World) -> Vec<Step> {
             if core.tick {
                 steps.push(Step::Tick(id));
             }
-            if is_enabled(next_op(model, world, id), world) {
+            let op = next_op(model, world, id);
+            if is_enabled(op, world) {
                 steps.push(Step::Op(id));
+                if model.reads_sync && matches!(op, Some(Op::Wake(_))) {
+                    steps.push(Step::Sync(id));
+                }
             }
         }
     }

@@ -148,6 +148,8 @@ pub struct Activity {
     pub moved: bool,
     /// `newly_idle` has run.
     pub searched: bool,
+    /// The event is a wake-up by a thread that says that it is about to sleep.
+    pub sync: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -204,20 +206,26 @@ pub struct Quiet {
 }
 
 impl Activity {
-    /// A placeholder for evaluation outside of any event.
-    pub fn none() -> Activity {
+    /// The beginning of an event on `core`.
+    pub fn new(event: Event, subject: u8, core: u8) -> Activity {
         Activity {
-            phase: Phase::Schedule,
-            cause: Event::Schedule,
-            last: Event::Schedule,
-            subject: NO_THREAD,
-            core: 0,
+            phase: if event == Event::Schedule { Phase::Schedule } else { Phase::Handler(event) },
+            cause: event,
+            last: event,
+            subject,
+            core,
             record: Vec::new(),
             claims: Cores::EMPTY,
             woken: Cores::EMPTY,
             moved: false,
             searched: false,
+            sync: false,
         }
+    }
+
+    /// A placeholder for evaluation outside of any event.
+    pub fn none() -> Activity {
+        Activity::new(Event::Schedule, NO_THREAD, 0)
     }
 
     /// The event whose handler is running or comes next.

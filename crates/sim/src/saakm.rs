@@ -32,6 +32,8 @@ pub const SMT: usize = bindings::SAAKM_SMT as usize;
 pub const LLC: usize = bindings::SAAKM_LLC as usize;
 /// The bit of [`Instance::facts`] that says that the waker is exiting.
 pub const WAKER_EXITS: u32 = bindings::SAAKM_WAKER_EXITS;
+/// The bit that says that the waker is about to sleep.
+pub const WAKER_SLEEPS: u32 = bindings::SAAKM_WAKER_SLEEPS;
 /// The reason of a transition without `because`: 0, "none".
 pub const NO_REASON: u32 = 0;
 

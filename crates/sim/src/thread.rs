@@ -4,6 +4,20 @@ use crate::runtime::Effect;
 use hearth_trace::Waker;
 use hearth_workload::Op;
 
+/// Who forks or wakes a thread.
+#[derive(Clone, Copy)]
+pub struct Cause {
+    pub waker: Waker,
+    /// The waker says that it is about to sleep.
+    pub sync: bool,
+}
+
+impl From<Waker> for Cause {
+    fn from(waker: Waker) -> Cause {
+        Cause { waker, sync: false }
+    }
+}
+
 /// A position in nested steps.
 struct Frame<'w> {
     ops: &'w [Op],
@@ -86,7 +100,7 @@ pub struct Task<'w> {
     pub began: u64,
     /// Effects at the end of its placement that is under way, and who forks or wakes it.
     pub placement: Vec<Effect>,
-    pub waker: Waker,
+    pub cause: Cause,
 }
 
 impl<'w> Task<'w> {
@@ -106,7 +120,7 @@ impl<'w> Task<'w> {
             exited: false,
             began: 0,
             placement: Vec::new(),
-            waker: Waker::Interrupt,
+            cause: Waker::Interrupt.into(),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use hearth_base::file::AtomicFile;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, FORMAT_VERSION, Thread, Timer, Workload};
+use crate::{Error, FORMAT_VERSION, SemIdx, Thread, Timer, Workload};
 
 /// Fields read first, to identify the format and its version.
 #[derive(Deserialize)]
@@ -33,6 +33,8 @@ struct File {
     origin: String,
     #[serde(default)]
     semaphores: Vec<u32>,
+    #[serde(default)]
+    sync: Vec<SemIdx>,
     #[serde(default)]
     barriers: Vec<u32>,
     #[serde(default)]
@@ -71,6 +73,7 @@ impl Workload {
             origin: file.origin,
             threads: file.threads,
             semaphores: file.semaphores,
+            sync: file.sync,
             barriers: file.barriers,
             timers: file.timers,
             barrier_spin: file.barrier_spin,
@@ -103,6 +106,9 @@ impl Workload {
         writeln!(out, " \"name\": {},", json(&self.name)?)?;
         writeln!(out, " \"origin\": {},", json(&self.origin)?)?;
         writeln!(out, " \"semaphores\": {},", json(&self.semaphores)?)?;
+        if !self.sync.is_empty() {
+            writeln!(out, " \"sync\": {},", json(&self.sync)?)?;
+        }
         writeln!(out, " \"barriers\": {},", json(&self.barriers)?)?;
         if !self.timers.is_empty() {
             writeln!(out, " \"timers\": {},", json(&self.timers)?)?;

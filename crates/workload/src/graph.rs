@@ -149,6 +149,9 @@ pub struct Workload {
     pub threads: Vec<Thread>,
     /// Initial count of each semaphore.
     pub semaphores: Vec<u32>,
+    /// Semaphores whose posts are synchronous wake-ups, as those of a pipe: the waker says that it is about to sleep.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sync: Vec<SemIdx>,
     /// Number of threads that each barrier waits for.
     pub barriers: Vec<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

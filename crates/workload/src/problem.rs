@@ -38,6 +38,11 @@ pub enum What {
         sem: SemIdx,
         count: usize,
     },
+    /// In the list of synchronous semaphores.
+    NoSuchSync {
+        sem: SemIdx,
+        count: usize,
+    },
     NoSuchBarrier {
         barrier: BarrierIdx,
         count: usize,
@@ -115,6 +120,10 @@ impl fmt::Display for What {
             What::Nice(nice) => write!(f, "nice {nice} is not in the range -20 to 19"),
             What::NoSuchThread { thread, count } => range(f, "thread", *thread, *count),
             What::NoSuchSemaphore { sem, count } => range(f, "semaphore", *sem, *count),
+            What::NoSuchSync { sem, count } => {
+                f.write_str("`sync`: ")?;
+                range(f, "semaphore", *sem, *count)
+            }
             What::NoSuchBarrier { barrier, count } => range(f, "barrier", *barrier, *count),
             What::NoSuchTimer { timer, count } => range(f, "timer", *timer, *count),
             What::ForkedTwice(thread) => write!(

@@ -48,6 +48,7 @@ pub(crate) fn together(parts: Vec<Workload>, spec: &str) -> Result<Workload, Err
             all.threads.push(thread);
         }
         all.semaphores.extend(part.semaphores);
+        all.sync.extend(part.sync.iter().map(|semaphore| semaphore + shift.semaphores));
         all.barriers.extend(part.barriers);
         all.timers.extend(part.timers);
     }

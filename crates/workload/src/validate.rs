@@ -234,6 +234,10 @@ impl<'a> Walk<'a> {
     }
 
     fn semaphores(&mut self) {
+        let count = self.workload.semaphores.len();
+        for sem in self.workload.sync.iter().copied().filter(|sem| *sem as usize >= count) {
+            self.report(None, Vec::new(), What::NoSuchSync { sem, count });
+        }
         for sem in 0..self.posts.len() {
             let supply = self.posts[sem].saturating_add(u64::from(self.workload.semaphores[sem]));
             let waits = self.waits[sem];

@@ -1,19 +1,22 @@
-//! Whether a policy reads what the kernel knows of an event. If it does not, the runtime does not ask.
+//! Which facts of an event a policy reads. The runtime asks the kernel for no others.
 
 use super::visit::{Visitor, walk_block, walk_expr};
-use super::{Expr, ExprKind, Policy};
+use super::{Expr, ExprKind, Fact, Policy};
 
-pub fn reads_facts(policy: &Policy) -> bool {
-    let mut reads = Reads(false);
+/// The facts that a handler of the policy reads, in the order of `runtime/saakm.h`.
+pub fn facts_read(policy: &Policy) -> Vec<Fact> {
+    let mut reads = Reads(Vec::new());
     policy.functions.iter().for_each(|function| walk_block(&mut reads, &function.body));
-    reads.0
+    [Fact::WakerExits, Fact::WakerSleeps].into_iter().filter(|fact| reads.0.contains(fact)).collect()
 }
 
-struct Reads(bool);
+struct Reads(Vec<Fact>);
 
 impl Visitor for Reads {
     fn expr(&mut self, e: &Expr) {
-        self.0 |= matches!(e.kind, ExprKind::Fact(_));
+        if let ExprKind::Fact(fact) = e.kind {
+            self.0.push(fact);
+        }
         walk_expr(self, e);
     }
 }

@@ -22,7 +22,7 @@ use crate::syntax::Span;
 pub use crate::syntax::ast::{BaseType, Event, Extreme, OrderKind, Owner};
 pub use effects::Effects;
 pub(crate) use empty::drop_empty;
-pub use facts::reads_facts;
+pub use facts::facts_read;
 pub use first::runs_first;
 pub(crate) use prune::{prune, reachable};
 
@@ -612,6 +612,7 @@ pub enum ExprKind {
 #[serde(rename_all = "snake_case")]
 pub enum Fact {
     WakerExits,
+    WakerSleeps,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]

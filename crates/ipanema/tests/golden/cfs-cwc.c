@@ -524,7 +524,7 @@ SAAKM_STEAL(cfs_cwc_pull, dst, from)
 #define SAAKM_INIT_THREAD cfs_cwc_init_thread
 
 /* Name as a kernel identifier; number of ready queues per core; bit mask of the ordered queues; number
-   of sets; whether a placement on an idle core runs at once; whether a handler reads facts. */
+   of sets; whether a placement on an idle core runs at once; bit mask of the facts that handlers read. */
 #define SAAKM_NAME "cfs_cwc"
 #define SAAKM_QUEUES 1
 #define SAAKM_ORDERED 0x1

@@ -187,7 +187,7 @@ SAAKM_LOCAL void fixture_on_enter_idle(saakm_t s, core_t c)
 #define SAAKM_INIT_THREAD fixture_init_thread
 
 /* Name as a kernel identifier; number of ready queues per core; bit mask of the ordered queues; number
-   of sets; whether a placement on an idle core runs at once; whether a handler reads facts. */
+   of sets; whether a placement on an idle core runs at once; bit mask of the facts that handlers read. */
 #define SAAKM_NAME "fixture"
 #define SAAKM_QUEUES 1
 #define SAAKM_ORDERED 0x0

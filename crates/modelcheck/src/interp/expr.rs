@@ -7,7 +7,7 @@ use crate::access::Access;
 use crate::arithmetic;
 use crate::env::Stop;
 use crate::model::{MIN_KHZ, capacity};
-use crate::step::waker_exits;
+use crate::step::{waker_exits, waker_sleeps};
 use crate::topology::DomainId;
 
 fn compare(op: Comparison, a: i64, b: i64) -> bool {
@@ -47,6 +47,10 @@ impl<'x> Interp<'_, '_, 'x> {
             E::Fact(Fact::WakerExits) => {
                 let env = &self.env;
                 Ok(waker_exits(env.model, env.world, env.me, env.event).into())
+            }
+            E::Fact(Fact::WakerSleeps) => {
+                let env = &self.env;
+                Ok(waker_sleeps(env.model, env.world, env.me, &env.activity).into())
             }
             E::Kept(KeptSet::Online) => Ok(i64::from(self.env.model.map.online.0)),
             E::Kept(kept) => self.env.access(Access::Kept(*kept)),

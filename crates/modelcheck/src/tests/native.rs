@@ -7,7 +7,7 @@ use hearth_ipanema::builtin::NAMES;
 use hearth_ipanema::ir::Event;
 use hearth_policy::Policy;
 use hearth_sim::Native;
-use hearth_sim::saakm::{Call, Decision, WAKER_EXITS};
+use hearth_sim::saakm::{Call, Decision, WAKER_EXITS, WAKER_SLEEPS};
 use proptest::prelude::*;
 
 use super::stage::{stage, vars};
@@ -21,7 +21,7 @@ use crate::log::LogEntry;
 use crate::model::Model;
 use crate::reduction::Reduction;
 use crate::scenario::{Op, Scenario, Start, ThreadSpec};
-use crate::step::{Step, enabled, waker_exits};
+use crate::step::{Step, enabled, waker_exits, waker_sleeps};
 use crate::topology::Topology;
 use crate::world::{Activity, Phase, World};
 
@@ -107,7 +107,8 @@ fn compare_handler(driver: &mut Driver<'_>, native: &Native, world: &mut World, 
         && let Some(call) = call(&activity)
     {
         let exits = waker_exits(driver.model, world, core, activity.event());
-        host.memory.instance.facts = u32::from(exits) << WAKER_EXITS;
+        let sleeps = waker_sleeps(driver.model, world, core, &activity);
+        host.memory.instance.facts = u32::from(exits) << WAKER_EXITS | u32::from(sleeps) << WAKER_SLEEPS;
         host.call(call);
     }
     let mut log = Vec::new();
@@ -189,10 +190,11 @@ fn interpreter_agrees_with_native_build() {
 
 /// In `rich`, a thread exits after it has woken another.
 #[test]
-fn interpreter_and_native_build_know_who_exits() {
+fn interpreter_and_native_build_know_the_facts_of_a_wakeup() {
     let facts = "on new (thread t, core parent) { t => near(t, parent).ready; }
         on unblock (thread t, core waker) {
             if (waker_exits && waker in t.affinity) t => waker.ready because exits;
+            if (waker_sleeps && waker in t.affinity) t => waker.ready because sleeps;
             t => near(t, t.core).ready;
         }";
     compare("facts", &tiny(facts));

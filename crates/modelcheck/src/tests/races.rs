@@ -280,6 +280,25 @@ fn safety_violations_are_found() {
     assert!(text.contains("without a thread, although one is ready"), "{text}");
 }
 
+/// The waker goes on, or exits: what it says about its sleep is one of two steps, and no fact if it exits.
+#[test]
+fn a_waker_may_say_that_it_sleeps() {
+    let keen = tiny(
+        "set sleepy;
+         invariant awake : empty(sleepy);
+         on new (thread t, core parent) { t => near(t, parent).ready; }
+         on unblock (thread t, core waker) {
+             if (waker_sleeps) sleepy.add(waker);
+             t => near(t, waker).ready;
+         }",
+    );
+    let wakes = |program| scenario(&[2], &[(Blocked(1), &[Forever]), (Awake(0), program)]);
+    let (property, steps, text) = violated(run(&keen, &wakes(&[Wake(0), Forever]), &Options::default()));
+    assert_eq!((property, steps[0]), (Property::Invariant, Step::Sync(0)));
+    assert!(text.contains("core 0: thread 1, about to sleep; [unblock(0, 0)]"), "{text}");
+    assert!(run(&keen, &wakes(&[Wake(0)]), &Options::default()).violation.is_none());
+}
+
 /// The events of a counterexample's trace after the initial ones.
 fn scheduled(policy: &Policy, found: &Counterexample) -> Vec<Kind> {
     let trace = trace(policy, found).expect("it is of this policy");

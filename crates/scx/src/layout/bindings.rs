@@ -57,6 +57,7 @@ pub const SAAKM_KEPT_WAITING: saakm_kept = 2;
 pub const SAAKM_KEPT_CLAIMED: saakm_kept = 3;
 pub type saakm_kept = ::std::os::raw::c_uint;
 pub const SAAKM_WAKER_EXITS: saakm_fact = 0;
+pub const SAAKM_WAKER_SLEEPS: saakm_fact = 1;
 pub type saakm_fact = ::std::os::raw::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone, Default, PartialEq, Eq)]

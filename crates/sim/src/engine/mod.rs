@@ -18,11 +18,11 @@ use crate::error::SimError;
 use crate::kernel_load::KernelLoad;
 use crate::runtime::{Effect, Remembered, Simulated, State, ThreadSpec};
 use crate::saakm::{Call, Host, Set};
-use crate::thread::{Task, for_each_child, noise_millionths};
+use crate::thread::{Cause, Task, for_each_child, noise_millionths};
 use hearth_machine::Scaling;
 use hearth_machine::frequency::Model;
 use hearth_trace::{EnergySampler, Event, Kind, Sink, Stop, Waker};
-use hearth_workload::Thread;
+use hearth_workload::{Thread, Workload};
 use queued::Queued;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::Ordering;
@@ -121,7 +121,7 @@ struct CoreState {
     /// The kernel searches a core for a thread until then.
     kernel_until: u64,
     /// Threads that it places afterwards, and who forks or wakes them.
-    to_place: VecDeque<(Waker, u32)>,
+    to_place: VecDeque<(Cause, u32)>,
     /// The other hyperthreads of the physical core.
     siblings: Vec<u32>,
 }
@@ -129,7 +129,16 @@ struct CoreState {
 #[derive(Default)]
 struct Semaphore {
     count: u32,
+    /// Its posts are synchronous wake-ups.
+    sync: bool,
     waiters: VecDeque<u32>,
+}
+
+fn semaphores(workload: &Workload) -> Vec<Semaphore> {
+    let new = |count: &u32| Semaphore { count: *count, ..Semaphore::default() };
+    let mut all: Vec<Semaphore> = workload.semaphores.iter().map(new).collect();
+    workload.sync.iter().for_each(|semaphore| all[*semaphore as usize].sync = true);
+    all
 }
 
 pub struct Engine<'a> {
@@ -158,7 +167,7 @@ pub struct Engine<'a> {
     picked: Option<u32>,
     /// The event is `preempt`, which preempts no core.
     preempting: bool,
-    waker: Waker,
+    cause: Cause,
     effects: Vec<Effect>,
     changed: Vec<u16>,
     programs: HashMap<String, u32>,
@@ -252,11 +261,7 @@ impl<'a> Engine<'a> {
             },
             tasks: threads().map(|t| Task::new(&t.ops)).collect(),
             cores,
-            semaphores: workload
-                .semaphores
-                .iter()
-                .map(|n| Semaphore { count: *n, ..Default::default() })
-                .collect(),
+            semaphores: semaphores(workload),
             barriers: vec![Vec::new(); workload.barriers.len()],
             timers: vec![None; workload.timers.len()],
             agenda: Agenda::default(),
@@ -267,7 +272,7 @@ impl<'a> Engine<'a> {
             last_used: 0,
             picked: None,
             preempting: false,
-            waker: Waker::Interrupt,
+            cause: Waker::Interrupt.into(),
             effects: Vec::new(),
             changed: Vec::new(),
             programs: workload.program_names().into_iter().zip(0..).collect(),
@@ -515,7 +520,7 @@ impl<'a> Engine<'a> {
             }
             Due::Wake { thread } => {
                 let core = self.rt.memory.thread(thread).core;
-                self.wake(core, Waker::Interrupt, thread)
+                self.wake(core, Waker::Interrupt.into(), thread)
             }
             Due::Timer { thread, generation } => {
                 if self.task(thread).timer != generation || self.rt.state(thread) != State::Ready {

@@ -4,7 +4,8 @@ use super::{Engine, Mode};
 use crate::agenda::Due;
 use crate::error::SimError;
 use crate::runtime::{Effect, State};
-use crate::saakm::{Call, NO_REASON, WAKER_EXITS};
+use crate::saakm::{Call, NO_REASON, WAKER_EXITS, WAKER_SLEEPS};
+use crate::thread::Cause;
 use crate::world::World;
 use hearth_trace::{IDLE, Kind, Waker};
 
@@ -21,13 +22,13 @@ impl Engine<'_> {
 
     /// Places a new or blocked thread. Calls `new` or `unblock`, which must make the thread ready: at once, or if
     /// placements race, at the end of the search.
-    pub(super) fn place(&mut self, core: u32, waker: Waker, thread: u32) -> Result<(), SimError> {
+    pub(super) fn place(&mut self, core: u32, cause: Cause, thread: u32) -> Result<(), SimError> {
         let (event, call, facts) = match self.rt.state(thread) {
             State::NotQueued => ("new", Call::New { thread, parent: core }, 0),
-            _ => ("unblock", Call::Unblock { thread, waker: core }, self.facts(waker)),
+            _ => ("unblock", Call::Unblock { thread, waker: core }, self.facts(cause)),
         };
         let World { search, races, .. } = self.job.world;
-        self.waker = waker;
+        self.cause = cause;
         if search {
             self.rt.begin_search(thread, races);
         }
@@ -51,9 +52,12 @@ impl Engine<'_> {
     }
 
     /// What the kernel knows of a wake-up.
-    fn facts(&self, waker: Waker) -> u32 {
-        let Waker::Thread(waker) = waker else { return 0 };
-        u32::from(self.tasks[waker as usize - 1].exited) << WAKER_EXITS
+    fn facts(&self, cause: Cause) -> u32 {
+        let Waker::Thread(waker) = cause.waker else { return 0 };
+        match self.tasks[waker as usize - 1].exited {
+            true => 1 << WAKER_EXITS,
+            false => u32::from(cause.sync) << WAKER_SLEEPS,
+        }
     }
 
     /// Applies the effects of a placement, except those that take effect at the end of the search.
@@ -73,23 +77,23 @@ impl Engine<'_> {
             chosen |= matches!(effect, Effect::Choose { .. });
         }
         self.effects = effects;
-        let waker = self.waker;
+        let cause = self.cause;
         let task = self.task(thread);
-        (task.placement, task.waker) = (later, waker);
+        (task.placement, task.cause) = (later, cause);
         if chosen { Ok(()) } else { self.expect_state(thread, State::Ready, event) }
     }
 
     /// The search of `core` for the thread ends: its placement takes effect, and the next thread is placed.
     pub(super) fn placed(&mut self, core: u32, thread: u32) -> Result<(), SimError> {
         let mut effects = std::mem::take(&mut self.task(thread).placement);
-        self.waker = self.task(thread).waker;
+        self.cause = self.task(thread).cause;
         for effect in effects.drain(..) {
             self.apply(core, effect)?;
         }
         self.task(thread).placement = effects;
         while self.core(core).kernel_until <= self.now {
-            let Some((waker, next)) = self.core(core).to_place.pop_front() else { break };
-            self.place(core, waker, next)?;
+            let Some((cause, next)) = self.core(core).to_place.pop_front() else { break };
+            self.place(core, cause, next)?;
         }
         Ok(())
     }
@@ -173,12 +177,12 @@ impl Engine<'_> {
         let (tid, target) = (thread + 1, to as u16);
         match before {
             State::NotQueued => {
-                let parent = if let Waker::Thread(parent) = self.waker { parent } else { IDLE };
+                let parent = if let Waker::Thread(parent) = self.cause.waker { parent } else { IDLE };
                 self.emit(here, Kind::Fork { parent, child: tid, target });
                 self.load.forked(self.now, thread, to);
             }
             State::Blocked => {
-                self.emit(here, Kind::Wakeup { thread: tid, waker: self.waker, target });
+                self.emit(here, Kind::Wakeup { thread: tid, waker: self.cause.waker, target });
                 self.load.woken(self.now, thread, from, to);
             }
             State::Ready | State::Running if from != to => {

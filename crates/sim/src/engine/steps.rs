@@ -10,7 +10,7 @@ use crate::agenda::Due;
 use crate::error::SimError;
 use crate::runtime::State;
 use crate::saakm::Call;
-use crate::thread::noise_millionths;
+use crate::thread::{Cause, noise_millionths};
 use hearth_trace::{Kind, Stop, Waker};
 use hearth_workload::Op;
 
@@ -90,10 +90,14 @@ impl<'a> Engine<'a> {
                     return Ok(After::Sleep);
                 }
             }
-            Op::Post(semaphore) => match self.semaphores[*semaphore as usize].waiters.pop_front() {
-                Some(waiter) => self.release(core, thread, waiter)?,
-                None => self.semaphores[*semaphore as usize].count += 1,
-            },
+            Op::Post(semaphore) => {
+                let semaphore = &mut self.semaphores[*semaphore as usize];
+                let sync = semaphore.sync;
+                match semaphore.waiters.pop_front() {
+                    Some(waiter) => self.release(core, thread, waiter, sync)?,
+                    None => semaphore.count += 1,
+                }
+            }
             Op::Wait(semaphore) => return Ok(self.wait(thread, *semaphore)),
             Op::Barrier(barrier) => return self.barrier(core, thread, *barrier),
             Op::Yield => {
@@ -192,7 +196,7 @@ impl<'a> Engine<'a> {
             return Ok(self.spin(thread, workload.barrier_spin));
         }
         for waiter in std::mem::take(waiting) {
-            self.release(core, thread, waiter)?;
+            self.release(core, thread, waiter, false)?;
         }
         Ok(After::Continue)
     }
@@ -216,7 +220,7 @@ impl<'a> Engine<'a> {
         task.left = task.after_exit;
         self.emit(core, Kind::Exit { thread: thread + 1 });
         for joiner in std::mem::take(&mut self.task(thread).joiners) {
-            self.wake(core, Waker::Thread(thread + 1), joiner)?;
+            self.wake(core, Waker::Thread(thread + 1).into(), joiner)?;
         }
         Ok(After::Continue)
     }
@@ -242,9 +246,9 @@ impl<'a> Engine<'a> {
     }
 
     /// `thread` on `core` lets `waiter` continue, which is blocked or spins.
-    fn release(&mut self, core: u32, thread: u32, waiter: u32) -> Result<(), SimError> {
+    fn release(&mut self, core: u32, thread: u32, waiter: u32, sync: bool) -> Result<(), SimError> {
         if !self.task(waiter).spins {
-            self.wake(core, Waker::Thread(thread + 1), waiter)?;
+            self.wake(core, Cause { waker: Waker::Thread(thread + 1), sync }, waiter)?;
             self.task(thread).owed = self.handover;
             return Ok(());
         }
@@ -273,22 +277,22 @@ impl<'a> Engine<'a> {
         self.alive += usize::from(self.of_workload(child));
         self.task(child).began = self.now;
         self.rt.memory.thread_mut(child).core = core;
-        self.place_or_queue(core, parent.map_or(Waker::Interrupt, |p| Waker::Thread(p + 1)), child)
+        self.place_or_queue(core, parent.map_or(Waker::Interrupt, |p| Waker::Thread(p + 1)).into(), child)
     }
 
-    /// `waker` on `core` wakes `thread`, after the threads that it wakes already.
-    pub(super) fn wake(&mut self, core: u32, waker: Waker, thread: u32) -> Result<(), SimError> {
-        if let Waker::Thread(_) = waker {
+    /// The waker on `core` wakes `thread`, after the threads that it wakes already.
+    pub(super) fn wake(&mut self, core: u32, cause: Cause, thread: u32) -> Result<(), SimError> {
+        if let Waker::Thread(_) = cause.waker {
             self.waiting -= 1;
         }
-        self.place_or_queue(core, waker, thread)
+        self.place_or_queue(core, cause, thread)
     }
 
-    fn place_or_queue(&mut self, core: u32, waker: Waker, thread: u32) -> Result<(), SimError> {
+    fn place_or_queue(&mut self, core: u32, cause: Cause, thread: u32) -> Result<(), SimError> {
         if self.in_kernel(core) {
-            self.core(core).to_place.push_back((waker, thread));
+            self.core(core).to_place.push_back((cause, thread));
             return Ok(());
         }
-        self.place(core, waker, thread)
+        self.place(core, cause, thread)
     }
 }

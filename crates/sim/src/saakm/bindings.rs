@@ -11,6 +11,7 @@ pub const SAAKM_MACHINE: saakm_level = 3;
 pub const SAAKM_LEVELS: saakm_level = 4;
 pub type saakm_level = ::std::os::raw::c_uint;
 pub const SAAKM_WAKER_EXITS: saakm_fact = 0;
+pub const SAAKM_WAKER_SLEEPS: saakm_fact = 1;
 pub type saakm_fact = ::std::os::raw::c_uint;
 pub type core_t = u32;
 pub type nsec_t = i64;

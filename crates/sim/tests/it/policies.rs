@@ -397,6 +397,28 @@ fn a_policy_knows_that_the_waker_exits() {
     assert_eq!(reasons("joiner"), ["cfs", "exits"]);
 }
 
+/// The first post is a write to a pipe, the second a wake-up by a futex, the third a write again.
+#[test]
+fn a_policy_knows_that_the_waker_sleeps() {
+    const POLICY: &str = "policy knows extends cfs { on unblock (thread t, core waker) {
+        if (waker_sleeps) t => waker.ready because sleeps;
+        super;
+    } }";
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("knows.ipa");
+    std::fs::write(&file, POLICY).unwrap();
+    let writer = vec![Op::Run(WORK_MS), Op::Post(0), Op::Sleep(MS), Op::Post(1), Op::Sleep(MS), Op::Post(0)];
+    let reader = vec![Op::Wait(0), Op::Wait(1), Op::Wait(0)];
+    let threads = vec![thread("writer", writer), thread("reader", reader)];
+    let pipe = Workload { name: "pipe".into(), threads, semaphores: vec![0, 0], ..Workload::default() };
+    let reasons = |sync| {
+        let (_, trace) = simulate(&Workload { sync, ..pipe.clone() }, file.to_str().unwrap(), &[]);
+        placements(&trace, "reader").into_iter().map(|(reason, _)| reason).collect::<Vec<_>>()
+    };
+    assert_eq!(reasons(vec![]), ["cfs", "cfs", "cfs", "cfs"]);
+    assert_eq!(reasons(vec![0]), ["cfs", "sleeps", "cfs", "sleeps"]);
+}
+
 /// Frequencies are fixed and idle cores answer at once on a Graviton4, so that a woken thread has nothing to wait for.
 #[test]
 fn ember_waits_only_where_other_cores_are_cold() {

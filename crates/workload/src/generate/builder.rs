@@ -61,6 +61,14 @@ impl Builder {
         (self.workload.semaphores.len() - 1) as SemIdx
     }
 
+    /// A semaphore whose posts are writes to a pipe, or reads that make room there: the kernel wakes the other end with
+    /// the flag `WF_SYNC` (`pipe_write` and `pipe_read` in fs/pipe.c).
+    pub fn pipe(&mut self, count: u32) -> SemIdx {
+        let semaphore = self.semaphore(count);
+        self.workload.sync.push(semaphore);
+        semaphore
+    }
+
     pub fn barrier(&mut self, count: u32) -> BarrierIdx {
         self.workload.barriers.push(count);
         (self.workload.barriers.len() - 1) as BarrierIdx

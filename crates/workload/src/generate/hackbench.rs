@@ -48,15 +48,15 @@ fn build(args: &Args) -> Workload {
     let (groups, fds, loops) = (args.count("groups"), args.count("fds"), args.count("loops"));
     let mut builder = Builder::default();
     let main = builder.thread("hackbench");
-    let ready = builder.semaphore(0);
-    let go = builder.semaphore(0);
+    let ready = builder.pipe(0);
+    let go = builder.pipe(0);
     let begin = || vec![run(START), Op::Post(ready), Op::Wait(go)];
     let mut team: Vec<ThreadIdx> = Vec::new();
     for _ in 0..groups {
         let mut sends = Vec::new();
         for _ in 0..fds {
-            let room = builder.semaphore(args.count("room"));
-            let full = builder.semaphore(0);
+            let room = builder.pipe(args.count("room"));
+            let full = builder.pipe(0);
             sends.extend([Op::Wait(room), run(args.get("send")), Op::Post(full)]);
             let receive = vec![Op::Wait(full), run(args.get("receive")), Op::Post(room)];
             let mut ops = begin();

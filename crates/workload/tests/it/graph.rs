@@ -27,6 +27,7 @@ fn indices_are_checked_with_their_place() {
         vec![],
     );
     w.threads[0].name = "sh".into();
+    w.sync = vec![0, 1];
     let found = w.validate();
     let texts: Vec<String> = found.iter().map(|p| p.to_string()).collect();
     assert_eq!(found[0].step, [1, 1]);
@@ -34,7 +35,8 @@ fn indices_are_checked_with_their_place() {
     assert_eq!(texts[1], "thread 0 (sh), step 2: thread 7 does not exist: the highest number is 0");
     assert_eq!(texts[2], "thread 0 (sh), step 3: thread 8 does not exist: the highest number is 0");
     assert_eq!(texts[3], "thread 0 (sh), step 4: barrier 0 does not exist: the workload has none");
-    assert_eq!(texts.len(), 5);
+    assert_eq!(texts[5], "`sync`: semaphore 1 does not exist: the highest number is 0");
+    assert_eq!(texts.len(), 6);
 }
 
 #[test]
@@ -194,6 +196,12 @@ fn the_layout_is_stable() {
 "#
     );
     assert_eq!(Workload::parse(&text, "x").unwrap(), w);
+    let pipe = text.replace("\"semaphores\": [0],\n", "\"semaphores\": [0],\n \"sync\": [0],\n");
+    w.sync = vec![0];
+    assert_eq!(Workload::parse(&pipe, "x").unwrap(), w);
+    let mut again = Vec::new();
+    w.write(&mut again).unwrap();
+    assert_eq!(String::from_utf8(again).unwrap(), pipe);
 }
 
 fn error(text: &str) -> String {

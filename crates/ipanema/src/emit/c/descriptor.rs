@@ -1,8 +1,9 @@
 //! Descriptor of a policy for the loader.
 
 use super::Unit;
+use super::expr::fact_constant;
 use super::text::{Text, number};
-use crate::ir::{BaseType, Event, Type, reads_facts, runs_first};
+use crate::ir::{BaseType, Event, Type, facts_read, runs_first};
 use hearth_base::escape::c_string;
 
 impl Unit<'_> {
@@ -20,7 +21,7 @@ impl Unit<'_> {
         out.blank();
         out.line("/* Name as a kernel identifier; number of ready queues per core; bit mask of the ordered queues; number");
         out.line(
-            "   of sets; whether a placement on an idle core runs at once; whether a handler reads facts. */",
+            "   of sets; whether a placement on an idle core runs at once; bit mask of the facts that handlers read. */",
         );
         let queues = &self.policy.queues;
         let ordered = (0..queues.len()).filter(|i| queues[*i].by.is_some()).fold(0, |bits, i| bits | 1 << i);
@@ -29,7 +30,10 @@ impl Unit<'_> {
         out.line(&format!("#define SAAKM_ORDERED {ordered:#x}"));
         out.line(&format!("#define SAAKM_NR_SETS {}", self.policy.sets.len()));
         out.line(&format!("#define SAAKM_RUNS_FIRST {}", u32::from(runs_first(self.policy).is_ok())));
-        out.line(&format!("#define SAAKM_READS_FACTS {}", u32::from(reads_facts(self.policy))));
+        let facts: Vec<String> =
+            facts_read(self.policy).into_iter().map(|fact| format!("1 << {}", fact_constant(fact))).collect();
+        let facts = if facts.is_empty() { "0".to_owned() } else { format!("({})", facts.join(" | ")) };
+        out.line(&format!("#define SAAKM_READS_FACTS {facts}"));
         out.blank();
         out.line("#ifdef SAAKM_POLICY");
         let params = self.params(out);

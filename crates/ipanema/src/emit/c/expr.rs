@@ -14,6 +14,7 @@ use crate::ir::{
 pub fn fact_constant(fact: Fact) -> &'static str {
     match fact {
         Fact::WakerExits => "SAAKM_WAKER_EXITS",
+        Fact::WakerSleeps => "SAAKM_WAKER_SLEEPS",
     }
 }
 
