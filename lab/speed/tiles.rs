@@ -109,7 +109,7 @@ fn make(folder: &Path, count: u64, cores: u16) -> Outcome {
         let thread = 1 + (random >> 33) as u32 % threads;
         let core = (random >> 20) as u16 % cores;
         let mut say = |delay, kind| writer.event(&Event { time: time + delay, core, kind });
-        say(0, Kind::Wakeup { thread, waker: Waker::Interrupt, target: core });
+        say(0, Kind::Wakeup { thread, waker: Waker::Interrupt, target: core, sync: false });
         say(200, Kind::Switch { prev: IDLE, stop: Stop::Preempted, next: thread });
         say(300, Kind::Frequency { khz: 1_000_000 + (random >> 40) as u32 % 28 * 100_000 });
         say(900, Kind::Switch { prev: thread, stop: Stop::Blocked, next: IDLE });

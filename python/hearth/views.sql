@@ -4,11 +4,12 @@
 -- Metadata of the trace (trace.json).
 CREATE OR REPLACE VIEW trace AS
 SELECT machine, events, duration, reasons, sets, names, idle_states, khz_range, assumed_khz, lost,
-    nullif(energy_uj, 0) / 1e6 AS energy_j, complete, source
+    nullif(energy_uj, 0) / 1e6 AS energy_j, complete, coalesce(sync, false) AS sync, source
 FROM read_json('{trace}/trace.json', maximum_object_size = 268435456, columns = {
     machine: 'VARCHAR', events: 'BIGINT', duration: 'BIGINT', reasons: 'VARCHAR[]', sets: 'VARCHAR[]',
     names: 'VARCHAR[]', idle_states: 'VARCHAR[]', khz_range: 'BIGINT[]', assumed_khz: 'BIGINT', lost: 'BIGINT[]',
-    energy_uj: 'BIGINT', complete: 'BOOLEAN', source: 'JSON'});
+    energy_uj: 'BIGINT', complete: 'BOOLEAN', sync: 'BOOLEAN',
+    source: 'JSON'});
 
 -- Mean power of the whole machine from `start` to `stop`, where it is known.
 CREATE OR REPLACE VIEW power AS
@@ -54,9 +55,11 @@ SELECT seq, time, core, thread AS prev, ['preempted', 'yielded', 'blocked', 'exi
     other AS next
 FROM raw WHERE kind = 1;
 
--- `waker` is NULL for a wake-up by an interrupt. `core` is the waker's.
+-- `waker` is NULL for a wake-up by an interrupt. `core` is the waker's. `sync`: the waker said that it is about to sleep
+-- (NULL: not recorded).
 CREATE OR REPLACE VIEW wakeups AS
-SELECT seq, time, core, thread, CASE WHEN other > 0 OR detail = 1 THEN other END AS waker, target
+SELECT seq, time, core, thread, CASE WHEN other > 0 OR detail = 1 THEN other END AS waker, target,
+    CASE WHEN (SELECT sync FROM trace) THEN value = 1 END AS sync
 FROM raw WHERE kind = 2;
 
 CREATE OR REPLACE VIEW forks AS
@@ -215,6 +218,7 @@ meanings(tables, name, unit, meaning) AS (VALUES
     ('trace', 'lost', NULL, 'events that the recorder lost, by core'),
     ('trace', 'energy_j', 'J', 'energy of the whole machine; NULL: unknown'),
     ('trace', 'complete', NULL, 'false if the recorder was interrupted'),
+    ('trace', 'sync', NULL, 'whether wake-ups say if they are synchronous'),
     ('trace', 'source', NULL, 'how it was recorded or simulated'),
     ('power', 'watts', 'W', 'mean power'),
     ('cores', 'core', NULL, 'number of the core in the trace'),
@@ -247,6 +251,7 @@ meanings(tables, name, unit, meaning) AS (VALUES
     ('switches', 'next', NULL, 'the thread that runs now'),
     ('wakeups', 'core', NULL, 'the core of the waker'),
     ('wakeups', 'waker', NULL, 'the thread that wakes it; NULL: an interrupt'),
+    ('wakeups', 'sync', NULL, 'whether the waker said that it is about to sleep; NULL: not recorded'),
     ('forks', 'core', NULL, 'the core of the parent'),
     ('forks', 'parent', NULL, 'the thread that forks'),
     ('forks', 'child', NULL, 'the new thread'),

@@ -81,6 +81,8 @@ const volatile s64 preempt_count_offset = 0;
 const volatile s64 samples_offset = 0;
 /* Bits of the preempt count that are set while an interrupt is handled. */
 const volatile u64 interrupt_bits = 0;
+/* WF_SYNC, a flag of try_to_wake_up. */
+const volatile u64 sync_flag = 0x10;
 
 /* One value per core. The loader sets both sizes. */
 struct {
@@ -263,11 +265,32 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	return 0;
 }
 
+/* sched_waking follows, unless the thread is awake. It does not have the flags. */
+SEC("fentry/try_to_wake_up")
+int BPF_PROG(wakes, struct task_struct *task, unsigned state, int flags)
+{
+	struct lane *to = lane();
+	if (!to)
+		return 0;
+	if (flags & sync_flag)
+		to->sync = task->pid;
+	else if (to->sync == task->pid)
+		to->sync = 0;
+	return 0;
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(waking, struct task_struct *task)
 {
-	fast(lane(), in_interrupt() ? WAKING_IN_INTERRUPT : WAKING,
-	     task->pid | cpu_of(task) << PID_BITS, 0, 0);
+	struct lane *to = lane();
+	u64 kind = WAKING;
+	if (to && to->sync == task->pid) {
+		to->sync = 0;
+		kind = WAKING_SYNC;
+	}
+	if (in_interrupt())
+		kind = WAKING_IN_INTERRUPT;
+	fast(to, kind, task->pid | cpu_of(task) << PID_BITS, 0, 0);
 	return 0;
 }
 
@@ -371,7 +394,7 @@ int BPF_PROG(exited)
 SEC("tp_btf/sched_process_wait")
 int BPF_PROG(waits)
 {
-	slow(WAIT, 0);
+	slow(EXIT, WAITS);
 	return 0;
 }
 

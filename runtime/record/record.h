@@ -28,6 +28,7 @@ enum kind {
 	SWITCH,
 	WAKING,
 	WAKING_IN_INTERRUPT,
+	WAKING_SYNC, /* the waker says that it is about to sleep */
 	WAKEUP_NEW,
 	MIGRATE,
 	IDLE,
@@ -35,8 +36,7 @@ enum kind {
 	RESYNC,
 	FORK,
 	EXEC,
-	EXIT,
-	WAIT,
+	EXIT, /* or WAITS */
 	FREQUENCY,
 	NAME,
 	HERE,
@@ -49,11 +49,11 @@ enum kind {
 #define LENGTH_BITS 4
 #define LENGTH(kind, words) ((u64)(words) << LENGTH_BITS * (kind))
 static const u64 LENGTHS = LENGTH(DECISION, 3) | LENGTH(SWITCH, 1) | LENGTH(WAKING, 1) |
-			   LENGTH(WAKING_IN_INTERRUPT, 1) | LENGTH(WAKEUP_NEW, 1) |
-			   LENGTH(MIGRATE, 2) | LENGTH(IDLE, 1) | LENGTH(TICK, 1) |
-			   LENGTH(RESYNC, 3) | LENGTH(FORK, 5) | LENGTH(EXEC, 3 + PATH_WORDS + 1) |
-			   LENGTH(EXIT, 2) | LENGTH(WAIT, 2) | LENGTH(FREQUENCY, 3) |
-			   LENGTH(NAME, 5) | LENGTH(HERE, 2);
+			   LENGTH(WAKING_IN_INTERRUPT, 1) | LENGTH(WAKING_SYNC, 1) |
+			   LENGTH(WAKEUP_NEW, 1) | LENGTH(MIGRATE, 2) | LENGTH(IDLE, 1) |
+			   LENGTH(TICK, 1) | LENGTH(RESYNC, 3) | LENGTH(FORK, 5) |
+			   LENGTH(EXEC, 3 + PATH_WORDS + 1) | LENGTH(EXIT, 2) |
+			   LENGTH(FREQUENCY, 3) | LENGTH(NAME, 5) | LENGTH(HERE, 2);
 
 /* A payload begins with a thread's id. A core follows, */
 #define PID_BITS 22
@@ -64,6 +64,9 @@ static const u64 LENGTHS = LENGTH(DECISION, 3) | LENGTH(SWITCH, 1) | LENGTH(WAKI
 #define QUEUE_BITS 8
 
 enum stop { PREEMPTED, BLOCKED = 2, EXITED };
+
+/* Flag of EXIT, after the thread's id: the thread does not exit, but starts to wait for a child. */
+#define WAITS 1
 
 /* Second word of MIGRATE: the core that the thread leaves, and from this bit on, whether it was queued. */
 #define QUEUED_AT 32
@@ -88,7 +91,9 @@ struct lane {
 	u64 lost;
 	/* The thread of the last switch. */
 	u64 running;
-	u64 line[11];
+	/* The thread that this core is waking synchronously; 0: none. */
+	u64 sync;
+	u64 line[10];
 	/* Written by the reader: words before this one are free. */
 	u64 tail;
 	u64 lines[15];

@@ -259,7 +259,11 @@ mod tests {
             at(2, 1, Kind::Set { set: 0, member: true }),
             at(5, 0, run(1)),
             at(6, 0, stop(1)),
-            at(6, 0, Kind::Wakeup { thread: 1, waker: hearth_trace::Waker::Interrupt, target: 1 }),
+            at(
+                6,
+                0,
+                Kind::Wakeup { thread: 1, waker: hearth_trace::Waker::Interrupt, target: 1, sync: false },
+            ),
             at(7, 1, run(1)),
             at(9, 0, Kind::Set { set: 0, member: false }),
             at(30, 1, stop(1)),

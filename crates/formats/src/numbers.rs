@@ -56,12 +56,12 @@ impl Numbers {
 pub fn renumbered(kind: Kind, number: impl Fn(Tid) -> Tid) -> Kind {
     match kind {
         Kind::Switch { prev, stop, next } => Kind::Switch { prev: number(prev), stop, next: number(next) },
-        Kind::Wakeup { thread, waker, target } => {
+        Kind::Wakeup { thread, waker, target, sync } => {
             let waker = match waker {
                 Waker::Thread(waker) => Waker::Thread(number(waker)),
                 Waker::Interrupt => waker,
             };
-            Kind::Wakeup { thread: number(thread), waker, target }
+            Kind::Wakeup { thread: number(thread), waker, target, sync }
         }
         Kind::Fork { parent, child, target } => {
             Kind::Fork { parent: number(parent), child: number(child), target }

@@ -82,7 +82,7 @@ pub(crate) fn events(replayed: &Replayed<'_>) -> Vec<Event> {
                                 std::mem::take(&mut interrupted[usize::from(id)]) || current == NO_THREAD;
                             let waker =
                                 if interrupt { Waker::Interrupt } else { Waker::Thread(tid(current)) };
-                            push(core, Kind::Wakeup { thread, waker, target });
+                            push(core, Kind::Wakeup { thread, waker, target, sync: false });
                         }
                         State::Ready | State::Running if t.core != to => {
                             push(core, Kind::Migrate { thread, from: t.core.into(), to: target });

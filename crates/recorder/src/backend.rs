@@ -44,6 +44,11 @@ impl Backend {
         Ok((Backend::Tracefs { instance, readers }, decode, Method::Tracefs { why_not_bpf }))
     }
 
+    /// Whether wake-ups say if they are synchronous.
+    pub fn knows_sync(&self) -> bool {
+        matches!(self, Backend::Bpf(programs) if programs.knows_sync())
+    }
+
     pub fn start(&mut self) -> Result<(), Error> {
         match self {
             Backend::Bpf(programs) => programs.attach().map_err(|why| Error::NoBpf { why }),

@@ -111,7 +111,7 @@ impl Session {
             _ => (Scope::All, Filter::System),
         };
         let (backend, decode, method) = Backend::prepare(&host, options)?;
-        let header = host.header(Source::Recorded(Recording {
+        let mut header = host.header(Source::Recorded(Recording {
             method,
             command: command.to_vec(),
             kernel: host.kernel.clone(),
@@ -122,6 +122,7 @@ impl Session {
             filter,
             ..Recording::default()
         }));
+        header.sync = backend.knows_sync();
         Ok(Session {
             host,
             options,
@@ -267,6 +268,7 @@ impl Session {
             }
         }
         let mut assembled = assembler.finish().ok_or(Error::NothingSeen)?;
+        assembled.header.sync = self.backend.knows_sync();
         if let Source::Recorded(recording) = &mut assembled.header.source {
             recording.inferred = assembled.inferred;
             recording.energy = energy.as_ref().map(|(energy, _)| Box::new(*energy));

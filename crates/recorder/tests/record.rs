@@ -2,7 +2,8 @@
 //! programs.
 
 use hearth_recorder::{LowPriority, MethodChoice, Options, RecordedTrace, Session, Subject, record};
-use hearth_trace::{Event, Filter, IDLE, Kind, Source, ThreadInfo, Trace};
+use hearth_trace::{Event, Filter, IDLE, Kind, Source, ThreadInfo, Tid, Trace, Waker};
+use std::collections::BTreeMap;
 
 fn recording(words: &[&str], method: MethodChoice) -> RecordedTrace {
     let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
@@ -51,6 +52,28 @@ fn a_loop_of_forks(method: MethodChoice) {
     assert!(summary.busy_core_s <= summary.duration_s * header.cores.len() as f64);
     assert!(summary.wakeup_latency_us.count >= 3);
     assert!(header.threads.iter().all(|thread| thread.tid != IDLE));
+}
+
+/// Each line wakes the reader of a pipe. Children that end wake their parent with the same flag.
+#[test]
+fn writes_to_a_pipe_are_synchronous() {
+    let script = "for i in 1 2 3 4 5; do sleep 0.01; echo; done | while read line; do :; done";
+    let synchronous = |method| {
+        let Trace { header, events } = recording(&["sh", "-c", script], method).trace;
+        let parents: BTreeMap<Tid, Tid> = header.threads.iter().map(|t| (t.tid, t.parent)).collect();
+        // Writer and reader are children of the same thread.
+        let by_sibling = |event: &&Event| match event.kind {
+            Kind::Wakeup { thread, waker: Waker::Thread(waker), sync: true, .. } => {
+                header.threads.iter().any(|t| t.tid == thread && t.traced)
+                    && parents.get(&thread) == parents.get(&waker)
+            }
+            _ => false,
+        };
+        (header.sync, events.iter().filter(by_sibling).count())
+    };
+    let (known, lines) = synchronous(MethodChoice::Bpf);
+    assert!(known && (4..=6).contains(&lines), "{known}, {lines} lines");
+    assert_eq!(synchronous(MethodChoice::Tracefs), (false, 0));
 }
 
 /// The command and its children are processes, whose parents are known; the recorder's threads are one process.
@@ -235,7 +258,7 @@ mod both {
                     self.does(time, prev, format!("{stop:?} on {core}"));
                     self.does(time, next, format!("runs on {core}"));
                 }
-                Kind::Wakeup { thread, waker, target } => {
+                Kind::Wakeup { thread, waker, target, .. } => {
                     let by = match waker {
                         Waker::Interrupt if self.blocked.get(&thread) == Some(&time) => SOMEBODY,
                         Waker::Interrupt => "an interrupt",

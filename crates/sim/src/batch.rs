@@ -174,6 +174,7 @@ pub fn header(job: &Job) -> Header {
             seed: job.seed,
         },
         machine: job.machine.name.clone(),
+        sync: true,
         cores: topology
             .cores
             .iter()

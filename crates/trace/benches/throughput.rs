@@ -29,7 +29,7 @@ fn events(count: usize) -> Vec<Event> {
         let thread = 1 + (random >> 33) as u32 % 100;
         let core = (random >> 20) as u16 % CORES;
         let mut push = |delay, kind| events.push(Event { time: time + delay, core, kind });
-        push(0, Kind::Wakeup { thread, waker: Waker::Interrupt, target: core });
+        push(0, Kind::Wakeup { thread, waker: Waker::Interrupt, target: core, sync: false });
         push(2, Kind::Switch { prev: IDLE, stop: Stop::Preempted, next: thread });
         push(3, Kind::Frequency { khz: 1_000_000 + (random >> 40) as u32 % 28 * 100_000 });
         push(9, Kind::Switch { prev: thread, stop: Stop::Blocked, next: IDLE });

@@ -20,7 +20,7 @@ fn trace() -> Trace {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let (thread, core) = (1 + (random >> 33) as u32 % 5000, (random >> 20) as u16 % CORES);
         let mut say = |delay, kind| trace.events.push(Event { time: time + delay, core, kind });
-        say(0, Kind::Wakeup { thread, waker: Waker::Interrupt, target: core });
+        say(0, Kind::Wakeup { thread, waker: Waker::Interrupt, target: core, sync: false });
         say(200, Kind::Switch { prev: IDLE, stop: Stop::Preempted, next: thread });
         say(300, Kind::Frequency { khz: 1_000_000 + (random >> 40) as u32 % 28 * 100_000 });
         say(900, Kind::Switch { prev: thread, stop: Stop::Blocked, next: IDLE });

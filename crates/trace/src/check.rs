@@ -157,7 +157,7 @@ impl Check<'_> {
         let header = &self.trace.header;
         match event.kind {
             Kind::Switch { prev, stop, next } => self.switch(core, prev, stop, next),
-            Kind::Wakeup { thread, waker, target } => self.wakeup(core, thread, waker, target),
+            Kind::Wakeup { thread, waker, target, .. } => self.wakeup(core, thread, waker, target),
             Kind::Fork { parent, child, target } => self.fork(core, parent, child, target),
             Kind::Exec { thread, name } => {
                 self.acts(core, thread);

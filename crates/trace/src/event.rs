@@ -52,8 +52,9 @@ pub enum Kind {
     /// The core switches from `prev` to `next`. `stop` is the reason why `prev` stopped
     /// (`Preempted` if `prev` is the idle thread).
     Switch { prev: Tid, stop: Stop, next: Tid },
-    /// Blocked thread `thread` became ready on core `target`.
-    Wakeup { thread: Tid, waker: Waker, target: CoreId },
+    /// Blocked thread `thread` became ready on core `target`. `sync`: the waker said that it is about to sleep; false if
+    /// that is not recorded ([`Header::sync`]).
+    Wakeup { thread: Tid, waker: Waker, target: CoreId, sync: bool },
     /// `parent` created `child`, which became ready on core `target`.
     Fork { parent: Tid, child: Tid, target: CoreId },
     /// `thread` executes a new program; its new name is `name` in [`Header::names`].
@@ -151,6 +152,9 @@ pub struct Header {
     /// [`EnergySampler`](crate::EnergySampler).
     #[serde(default)]
     pub energy_by_time: Vec<(Time, u64)>,
+    /// Wake-ups say whether they are synchronous. If false, that is unknown.
+    #[serde(default)]
+    pub sync: bool,
 }
 
 /// Consumer of events, such as a store, a metric or a hash.

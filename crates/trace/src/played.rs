@@ -75,7 +75,7 @@ mod tests {
             core: 0,
             kind: Kind::Place { thread, target: 0, reason: 0, seen_khz: 0 },
         };
-        let wakeup = Kind::Wakeup { thread: 2, waker: Waker::Thread(4), target: 0 };
+        let wakeup = Kind::Wakeup { thread: 2, waker: Waker::Thread(4), target: 0, sync: false };
         let events = vec![
             switch(10, 0, IDLE, Stop::Preempted, 2),
             place(20, 2),

@@ -78,8 +78,9 @@ fn fields(kind: &Kind) -> Fields {
             };
             (f.a, f.b) = (prev, next);
         }
-        Kind::Wakeup { thread, waker, target } => {
+        Kind::Wakeup { thread, waker, target, sync } => {
             f.tag = tag::WAKEUP;
+            f.d = sync.into();
             (f.small, f.b) = match waker {
                 Waker::Thread(tid) => (0, tid),
                 Waker::Interrupt => (1, 0),

@@ -159,7 +159,7 @@ impl Machine {
             self.threads
         } else if let Some(thread) = self.blocked.pop() {
             let waker = if waker == 0 { Waker::Interrupt } else { Waker::Thread(waker) };
-            self.say(waker_core, Kind::Wakeup { thread, waker, target });
+            self.say(waker_core, Kind::Wakeup { thread, waker, target, sync: false });
             thread
         } else {
             self.threads += 1;

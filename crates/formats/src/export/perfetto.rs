@@ -146,7 +146,7 @@ impl<'a, W: Write> Exporter<'a, W> {
                     message.int(7, priority(next));
                 })
             }
-            Kind::Wakeup { thread, waker, target } => {
+            Kind::Wakeup { thread, waker, target, .. } => {
                 let (by, flags) = match waker {
                     Waker::Thread(tid) => (tid, 0),
                     Waker::Interrupt => (IDLE, INTERRUPT),

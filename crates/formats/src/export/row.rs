@@ -95,7 +95,7 @@ impl<'a> Rows<'a> {
             Kind::Switch { prev, stop, next } => {
                 (row.thread, row.other, row.detail) = (Some(prev), Some(next), Some(stop_name(stop)));
             }
-            Kind::Wakeup { thread, waker, target } => {
+            Kind::Wakeup { thread, waker, target, .. } => {
                 (row.thread, row.target) = (Some(thread), Some(target));
                 match waker {
                     Waker::Thread(waker) => row.other = Some(waker),

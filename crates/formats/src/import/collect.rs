@@ -235,7 +235,9 @@ impl Collector {
                 let (prev_comm, next_comm) = (number(names, prev_comm)?, number(names, next_comm)?);
                 (SWITCH, stop as u32, prev as u32, next as u32, prev_comm, next_comm)
             }
-            EventKind::Waking { pid, comm, target } => (2, 0, pid as u32, target, number(names, comm)?, 0),
+            EventKind::Waking { pid, comm, target, .. } => {
+                (2, 0, pid as u32, target, number(names, comm)?, 0)
+            }
             EventKind::WakeupNew { pid, comm, target } => (3, 0, pid as u32, target, number(names, comm)?, 0),
             EventKind::Fork { parent, child, child_comm } => {
                 (4, 0, parent as u32, child as u32, number(names, child_comm)?, 0)
@@ -392,7 +394,7 @@ fn unpack(names: &Names, time: u64, [head, pid, a, b, c, d]: [u32; 6], bits: Sta
             next: b as i32,
             next_comm: names.get(d),
         },
-        2 => EventKind::Waking { pid: a as i32, comm: names.get(c), target: b },
+        2 => EventKind::Waking { pid: a as i32, comm: names.get(c), target: b, sync: false },
         3 => EventKind::WakeupNew { pid: a as i32, comm: names.get(c), target: b },
         4 => EventKind::Fork { parent: a as i32, child: b as i32, child_comm: names.get(c) },
         5 => EventKind::Exec { pid: a as i32, old_pid: b as i32, filename: names.get(c) },

@@ -31,7 +31,7 @@ fn the_kernels_text_and_trace_cmds_say_the_same() {
     let same = |event: &Event| match event.kind {
         // trace-cmd does not print the interrupt flags.
         Kind::Wakeup { thread, target, .. } => {
-            Event { kind: Kind::Wakeup { thread, target, waker: Waker::Interrupt }, ..*event }
+            Event { kind: Kind::Wakeup { thread, target, waker: Waker::Interrupt, sync: false }, ..*event }
         }
         _ => *event,
     };

@@ -18,7 +18,12 @@ fn any_kind() -> impl Strategy<Value = Kind> {
     let waker = prop_oneof![(0..=THREADS).prop_map(Waker::Thread), Just(Waker::Interrupt)];
     prop_oneof![
         (tid(), stop, tid()).prop_map(|(prev, stop, next)| Kind::Switch { prev, stop, next }),
-        (thread(), waker, core()).prop_map(|(thread, waker, target)| Kind::Wakeup { thread, waker, target }),
+        (thread(), waker, core()).prop_map(|(thread, waker, target)| Kind::Wakeup {
+            thread,
+            waker,
+            target,
+            sync: false
+        }),
         (tid(), thread(), core()).prop_map(|(parent, child, target)| Kind::Fork { parent, child, target }),
         (thread(), 0..NAMES).prop_map(|(thread, name)| Kind::Exec { thread, name }),
         thread().prop_map(|thread| Kind::Exit { thread }),
@@ -68,6 +73,7 @@ fn header(duration: u64, numbered: bool) -> Header {
     let process = |(pid, parent)| ProcessInfo { pid, name: format!("process {pid}"), parent };
     let processes = [(4, None), (70, Some(0)), (70, Some(1)), (1, None)].map(process);
     Header {
+        sync: false,
         source: Source::Simulated {
             policy: "nest".into(),
             params: vec![("r".into(), "2".into())],
@@ -121,7 +127,7 @@ fn tables_are_as_documented() {
         at(0, 0, Kind::Place { thread: 1, target: 1, reason: 1, seen_khz: 1_200_000 }),
         at(5, 1, Kind::Switch { prev: 0, stop: Stop::Preempted, next: 1 }),
         at(7, 1, Kind::Exec { thread: 1, name: 0 }),
-        at(9, 1, Kind::Wakeup { thread: 2, waker: Waker::Thread(1), target: 0 }),
+        at(9, 1, Kind::Wakeup { thread: 2, waker: Waker::Thread(1), target: 0, sync: false }),
         at(9, 0, Kind::Migrate { thread: 2, from: 0, to: 2 }),
         at(11, 1, Kind::Set { set: 0, member: true }),
         at(12, 1, Kind::Switch { prev: 1, stop: Stop::Blocked, next: 0 }),

@@ -54,7 +54,7 @@ fn recording(folder: &Path, name: &str, filter: Filter, partial: bool) {
         at(70, Kind::Exit { thread: 2 }),
         switch(70, 2, Stop::Exited, 3),
         at(90, Kind::Exit { thread: 3 }),
-        at(90, Kind::Wakeup { thread: 1, waker: Waker::Thread(3), target: 0 }),
+        at(90, Kind::Wakeup { thread: 1, waker: Waker::Thread(3), target: 0, sync: false }),
         switch(90, 3, Stop::Exited, 1),
         at(100, Kind::Exit { thread: 1 }),
         switch(100, 1, Stop::Exited, IDLE),

@@ -313,7 +313,7 @@ fn stored_counterexamples_can_be_replayed() {
     let found = outcome.violation.expect("a violation");
     let read = Counterexample::from_json(&found.to_json()).expect("it was just written");
     assert_eq!(read, found);
-    let wakeup = |thread, waker| Kind::Wakeup { thread, waker: Waker::Thread(waker), target: 2 };
+    let wakeup = |thread, waker| Kind::Wakeup { thread, waker: Waker::Thread(waker), target: 2, sync: false };
     assert_eq!(scheduled(&policy, &read), [wakeup(1, 3), wakeup(2, 4)]);
 
     let threads: &[(Start, &[Op])] = &[(Awake(0), &[Forever]), (Awake(1), &[]), (Awake(0), &[Forever])];

@@ -39,9 +39,21 @@ struct Settings {
     base_khz: u64,
     /// Record ticks without a frequency.
     all_ticks: bool,
+    /// `WF_SYNC` of `try_to_wake_up`; 0: do not attach to that.
+    sync_flag: u64,
     lanes: usize,
     /// Size of each lane.
     words: u64,
+}
+
+/// The program on try_to_wake_up.
+const WAKES: &str = "wakes";
+
+/// `WF_SYNC`, which changed in Linux 5.12.
+fn sync_flag(release: &str) -> u64 {
+    let mut numbers = release.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if version < (5, 12) { 0x01 } else { 0x10 }
 }
 
 /// Path of the compiled programs, in one of the library folders.
@@ -67,8 +79,15 @@ impl Programs {
         // The largest power of two that is not larger than requested.
         let words = 1 << (bytes / 8).max(1 << 12).ilog2();
         let count = host.cpus.last().map_or(1, |last| *last as usize + 1);
-        let settings = Settings::find(count, words, all_ticks);
-        let loaded = opened(&file, &settings).and_then(|open| open.load().map_err(|error| refusal(&error)));
+        let mut settings = Settings::find(host, count, words, all_ticks);
+        let load = |settings: &Settings| {
+            opened(&file, settings).and_then(|open| open.load().map_err(|error| refusal(&error)))
+        };
+        // The compiler may have inlined or renamed try_to_wake_up.
+        let loaded = load(&settings).or_else(|_| {
+            settings.sync_flag = 0;
+            load(&settings)
+        });
         let object = loaded.map_err(|why| format!("the kernel refuses the programs: {why}"))?;
         let map = object.maps().find(|map| map.name() == "lanes").ok_or("the object has no lanes")?;
         let lanes = Lanes::map(map.as_fd(), count, words);
@@ -91,10 +110,13 @@ impl Programs {
     pub fn attach(&mut self) -> Result<(), String> {
         decisions::attach(&mut self.decisions, &mut self.links)?;
         for program in self.object.progs_mut() {
-            if program.name() != "here" && program.autoload() {
-                let link = program.attach();
-                self.links
-                    .push(link.map_err(|error| format!("{}: {error}", program.name().to_string_lossy()))?);
+            if program.name() == "here" || !program.autoload() {
+                continue;
+            }
+            match program.attach() {
+                Ok(link) => self.links.push(link),
+                Err(_) if program.name() == WAKES => self.settings.sync_flag = 0,
+                Err(error) => return Err(format!("{}: {error}", program.name().to_string_lossy())),
             }
         }
         for program in self.object.progs_mut().filter(|program| program.name() == "here") {
@@ -105,6 +127,11 @@ impl Programs {
             }
         }
         Ok(())
+    }
+
+    /// Whether wake-ups say if they are synchronous.
+    pub fn knows_sync(&self) -> bool {
+        self.settings.sync_flag != 0
     }
 
     /// Ends recording. The lanes can still be drained.
@@ -144,15 +171,18 @@ fn opened(file: &[u8], settings: &Settings) -> Result<OpenObject, String> {
 }
 
 impl Settings {
-    fn find(lanes: usize, words: u64, all_ticks: bool) -> Self {
+    fn find(host: &Host, lanes: usize, words: u64, all_ticks: bool) -> Self {
         let offsets = Offsets::find();
         let base_khz = if offsets.samples == 0 { 0 } else { counter_khz() };
-        Settings { offsets, base_khz, all_ticks, lanes, words }
+        Settings { offsets, base_khz, all_ticks, sync_flag: sync_flag(&host.kernel), lanes, words }
     }
 
     fn apply(&self, open: &mut OpenObject) -> Result<(), String> {
         for mut program in open.progs_mut().filter(|program| program.name() == "tick") {
             program.set_autoload(self.base_khz > 0 || self.all_ticks);
+        }
+        for mut program in open.progs_mut().filter(|program| program.name() == WAKES) {
+            program.set_autoload(self.sync_flag != 0);
         }
         let constants = [
             ("words", self.words),
@@ -160,6 +190,7 @@ impl Settings {
             ("preempt_count_offset", self.offsets.preempt_count as u64),
             ("samples_offset", self.offsets.samples as u64),
             ("interrupt_bits", self.offsets.interrupt_bits),
+            ("sync_flag", self.sync_flag),
         ];
         let places: Vec<_> = {
             use libbpf_rs::AsRawLibbpf;

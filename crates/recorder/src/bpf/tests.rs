@@ -58,6 +58,7 @@ fn each_kind_of_record() {
     words.extend([
         switch(1_000_000_010, 8, 2, 1),
         word(WAKING_IN_INTERRUPT, 1_000_000_020, 7 | 5 << 22),
+        word(WAKING_SYNC, 1_000_000_025, 7 | 5 << 22),
         word(WAKEUP_NEW, 1_000_000_030, 9 | 4095 << 22),
         word(MIGRATE, 1_000_000_040, 9 | 6 << 22),
         5 | 1 << 32,
@@ -67,7 +68,7 @@ fn each_kind_of_record() {
     words.extend(path.iter().map(|word| word & (u64::MAX >> 1)));
     words.push(highest);
     words.extend([
-        word(WAIT, 1_000_000_070, 77),
+        word(EXIT, 1_000_000_070, 77 | u64::from(WAITS) << 22),
         1_000_000_070,
         word(EXIT, 1_000_000_080, 77),
         1_000_000_080,
@@ -85,7 +86,8 @@ fn each_kind_of_record() {
     let expected = [
         "7: Running",
         "7: Switch { prev: 7, prev_comm: [], stop: Blocked, next: 8, next_comm: [] }",
-        "interrupt over 8: Waking { pid: 7, comm: [], target: 5 }",
+        "interrupt over 8: Waking { pid: 7, comm: [], target: 5, sync: false }",
+        "8: Waking { pid: 7, comm: [], target: 5, sync: true }",
         "8: WakeupNew { pid: 9, comm: [], target: 4095 }",
         "8: Migrate { pid: 9, from: 5, to: 6, queued: true }",
         &format!("8: Fork {{ parent: 8, child: 12, child_comm: {:?} }}", b"fifteen letters"),
@@ -104,7 +106,7 @@ fn each_kind_of_record() {
     let items = items(&[(u64::MAX, [&words, &[]])]);
     assert_eq!(texts(&items), expected);
     let times: Vec<u64> = items.iter().map(|(time, ..)| time - 1_000_000_000).collect();
-    assert_eq!(times, [0, 10, 20, 30, 40, 50, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150]);
+    assert_eq!(times, [0, 10, 20, 25, 30, 40, 50, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150]);
 }
 
 #[test]
@@ -132,7 +134,7 @@ fn nothing_is_reported_while_the_running_thread_is_unknown() {
     let words = [&[word(WAKING, 50, 3)][..], &here, &[word(WAKING, 80, 3)]].concat();
     assert_eq!(
         texts(&items(&[(u64::MAX, [&words, &[]])])),
-        ["9: Running", "9: Waking { pid: 3, comm: [], target: 0 }"]
+        ["9: Running", "9: Waking { pid: 3, comm: [], target: 0, sync: false }"]
     );
 }
 
@@ -186,4 +188,10 @@ proptest! {
 #[test]
 fn stops() {
     assert_eq!([0, 2, 3].map(words::stop), [Stop::Preempted, Stop::Blocked, Stop::Exited]);
+}
+
+#[test]
+fn wf_sync_of_each_kernel() {
+    let flags = ["5.10.0-32-amd64", "5.12.0", "6.18.1+deb13", "7.3-rc1"].map(sync_flag);
+    assert_eq!(flags, [0x01, 0x10, 0x10, 0x10]);
 }

@@ -84,7 +84,7 @@ impl Lane {
                     take(lost(more[1]));
                 }
             }
-            record::HERE | record::EXIT | record::WAIT => self.current = Some(pid),
+            record::HERE | record::EXIT => self.current = Some(pid),
             record::EXEC => self.current = Some(more[1] as i32),
             record::FORK | record::NAME => self.current = Some(more[3] as i32),
             _ => {}
@@ -103,7 +103,9 @@ impl Lane {
                     next_comm: b"",
                 }
             }
-            record::WAKING | record::WAKING_IN_INTERRUPT => EventKind::Waking { pid, comm: b"", target: cpu },
+            record::WAKING | record::WAKING_IN_INTERRUPT | record::WAKING_SYNC => {
+                EventKind::Waking { pid, comm: b"", target: cpu, sync: kind == record::WAKING_SYNC }
+            }
             record::WAKEUP_NEW => EventKind::WakeupNew { pid, comm: b"", target: cpu },
             record::MIGRATE => EventKind::Migrate {
                 pid,
@@ -123,8 +125,10 @@ impl Lane {
                 Some(decision) => EventKind::Decision(decision),
                 None => EventKind::Running,
             },
-            record::EXIT => EventKind::Exit { pid: current },
-            record::WAIT => EventKind::Wait,
+            record::EXIT => match bits(payload, record::PID_BITS, 1) as u32 {
+                record::WAITS => EventKind::Wait,
+                _ => EventKind::Exit { pid: current },
+            },
             record::FORK | record::NAME => {
                 let name = name(more[1], more[2]);
                 let comm = until_zero(&name);

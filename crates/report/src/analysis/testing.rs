@@ -30,11 +30,11 @@ pub fn block(time: Time, core: CoreId, prev: Tid) -> Event {
 }
 
 pub fn wake(time: Time, thread: Tid, target: CoreId) -> Event {
-    at(time, target, Kind::Wakeup { thread, waker: Waker::Interrupt, target })
+    at(time, target, Kind::Wakeup { thread, waker: Waker::Interrupt, target, sync: false })
 }
 
 pub fn wake_by(time: Time, core: CoreId, waker: Tid, thread: Tid, target: CoreId) -> Event {
-    at(time, core, Kind::Wakeup { thread, waker: Waker::Thread(waker), target })
+    at(time, core, Kind::Wakeup { thread, waker: Waker::Thread(waker), target, sync: false })
 }
 
 pub fn khz(time: Time, core: CoreId, ghz_tenths: u32) -> Event {
@@ -95,7 +95,8 @@ pub fn nonsense() -> impl Strategy<Value = Trace> {
         (tid(), tid(), core()).prop_map(|(thread, waker, target)| Kind::Wakeup {
             thread,
             waker: Waker::Thread(waker),
-            target
+            target,
+            sync: false
         }),
         (tid(), tid(), core()).prop_map(|(parent, child, target)| Kind::Fork { parent, child, target }),
         (tid(), core(), core()).prop_map(|(thread, from, to)| Kind::Migrate { thread, from, to }),

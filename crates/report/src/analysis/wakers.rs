@@ -127,7 +127,7 @@ impl Wakers {
 impl Consumer for Wakers {
     fn event(&mut self, state: &State, event: &Event) {
         self.current = None;
-        if let Kind::Wakeup { thread, waker, target } = event.kind
+        if let Kind::Wakeup { thread, waker, target, .. } = event.kind
             && state.traced(thread)
         {
             let pair = self.pair(waker, thread);

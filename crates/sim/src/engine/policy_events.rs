@@ -182,7 +182,8 @@ impl Engine<'_> {
                 self.load.forked(self.now, thread, to);
             }
             State::Blocked => {
-                self.emit(here, Kind::Wakeup { thread: tid, waker: self.cause.waker, target });
+                let Cause { waker, sync } = self.cause;
+                self.emit(here, Kind::Wakeup { thread: tid, waker, target, sync });
                 self.load.woken(self.now, thread, from, to);
             }
             State::Ready | State::Running if from != to => {

@@ -10,7 +10,7 @@ fn event(time: Time, core: CoreId, kind: Kind) -> Event {
 }
 
 fn wake(time: Time, core: CoreId, thread: Tid, waker: Waker, target: CoreId) -> Event {
-    event(time, core, Kind::Wakeup { thread, waker, target })
+    event(time, core, Kind::Wakeup { thread, waker, target, sync: false })
 }
 
 /// Violations in these events, on two cores, with a header that lists threads 1 to 5.

@@ -46,8 +46,22 @@ struct Attempt {
     at: u64,
     time: Time,
     core: CoreId,
+    waking: Waking,
+}
+
+/// Who wakes a thread, the core where that last ran, and whether the waker says that it is about to sleep.
+#[derive(Clone, Copy, Debug)]
+struct Waking {
     waker: Waker,
     target: CoreId,
+    sync: bool,
+}
+
+impl Waking {
+    /// The same at a time at which its waker may no longer run.
+    fn by_interrupt(self) -> Waking {
+        Waking { waker: Waker::Interrupt, sync: false, ..self }
+    }
 }
 
 /// Wake-up that was the last event of a core. The migration to the chosen core follows immediately.
@@ -221,13 +235,14 @@ impl<S: Sink> Assembler<S> {
                 let next = self.named(next, next_comm);
                 self.switch(event.time, core, prev, stop, next);
             }
-            EventKind::Waking { pid, comm, target } | EventKind::Wakeup { pid, comm, target } => {
+            EventKind::Waking { pid, comm, target, .. } | EventKind::Wakeup { pid, comm, target } => {
+                let sync = matches!(event.kind, EventKind::Waking { sync: true, .. });
                 let tid = self.named(pid, comm);
                 // A thread that wakes itself was not asleep; an interrupt may wake the one it interrupts.
                 if tid != IDLE && (pid != event.pid || event.interrupt) {
                     let target = self.cores.get(&target).copied().unwrap_or(core);
                     let waker = waker(self);
-                    self.waking(event.time, core, tid, waker, target);
+                    self.waking(event.time, core, tid, Waking { waker, target, sync });
                 }
             }
             EventKind::Fork { parent, child, child_comm } => {

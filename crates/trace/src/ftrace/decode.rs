@@ -129,9 +129,12 @@ impl Decoder {
                 next: pid(next)?,
                 next_comm: text(next_comm)?,
             },
-            Layout::Waking(at) => {
-                EventKind::Waking { pid: pid(&at.pid)?, comm: text(&at.comm)?, target: number(&at.target)? }
-            }
+            Layout::Waking(at) => EventKind::Waking {
+                pid: pid(&at.pid)?,
+                comm: text(&at.comm)?,
+                target: number(&at.target)?,
+                sync: false,
+            },
             Layout::Wakeup(at) => {
                 EventKind::Wakeup { pid: pid(&at.pid)?, comm: text(&at.comm)?, target: number(&at.target)? }
             }
@@ -228,7 +231,7 @@ mod tests {
         event[8..10].copy_from_slice(b"sh");
         event[24..28].copy_from_slice(&34i32.to_le_bytes());
         event[32] = 5;
-        let kind = EventKind::Waking { pid: 34, comm: b"sh", target: 5 };
+        let kind = EventKind::Waking { pid: 34, comm: b"sh", target: 5, sync: false };
         let expected = KernelEvent { time: 7, cpu: 1, pid: 12, interrupt: true, kind };
         assert_eq!(decoder.decode(1, 7, &event), Some(expected));
         event[2] = 0x01; // interrupts are off, but this is none

@@ -25,10 +25,12 @@ pub enum EventKind<'a> {
         next_comm: &'a [u8],
     },
     /// Attempt of a wake-up: the thread may turn out to be awake. `target` is the core where it last ran.
+    /// `sync`: the waker says that it is about to sleep. Always false from sources that do not have this information.
     Waking {
         pid: i32,
         comm: &'a [u8],
         target: u32,
+        sync: bool,
     },
     /// End of a wake-up, after its [`Waking`](EventKind::Waking). It counts in recordings without those only.
     Wakeup {

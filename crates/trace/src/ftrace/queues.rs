@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_starts_elsewhere_has_migrated() {
-        let wakeup = at(1, 0, Kind::Wakeup { thread: 5, waker: Waker::Interrupt, target: 0 });
+        let wakeup = at(1, 0, Kind::Wakeup { thread: 5, waker: Waker::Interrupt, target: 0, sync: false });
         let runs = |time, core| at(time, core, Kind::Switch { prev: IDLE, stop: Stop::Preempted, next: 5 });
         let preempted = at(3, 1, Kind::Switch { prev: 5, stop: Stop::Preempted, next: IDLE });
         let moved = |time, from, to| at(time, to, Kind::Migrate { thread: 5, from, to });

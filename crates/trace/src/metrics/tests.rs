@@ -24,7 +24,7 @@ fn block(time: Time, core: CoreId, prev: Tid) -> Event {
 }
 
 fn wake(time: Time, thread: Tid, target: CoreId) -> Event {
-    at(time, target, Kind::Wakeup { thread, waker: Waker::Interrupt, target })
+    at(time, target, Kind::Wakeup { thread, waker: Waker::Interrupt, target, sync: false })
 }
 
 fn khz(time: Time, core: CoreId, ghz_tenths: u32) -> Event {

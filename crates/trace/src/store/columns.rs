@@ -32,13 +32,13 @@ impl Row {
                 };
                 Row { kind: tag::SWITCH, thread: prev, other: next, detail, ..row }
             }
-            Kind::Wakeup { thread, waker, target } => {
+            Kind::Wakeup { thread, waker, target, sync } => {
                 let (other, detail) = match waker {
                     Waker::Interrupt => (0, 0),
                     Waker::Thread(0) => (0, IDLE_WAKER),
                     Waker::Thread(waker) => (waker, 0),
                 };
-                Row { kind: tag::WAKEUP, thread, other, target, detail, ..row }
+                Row { kind: tag::WAKEUP, thread, other, target, detail, value: sync.into() }
             }
             Kind::Fork { parent, child, target } => {
                 Row { kind: tag::FORK, thread: parent, other: child, target, ..row }
@@ -83,13 +83,13 @@ impl Row {
                 Kind::Switch { prev: thread, stop, next: other }
             }
             tag::WAKEUP => {
-                unused(value)?;
+                unused(value & !1)?;
                 let waker = match (other, detail) {
                     (0, 0) => Waker::Interrupt,
                     (0, IDLE_WAKER) | (_, 0) => Waker::Thread(other),
                     _ => return None,
                 };
-                Kind::Wakeup { thread, waker, target }
+                Kind::Wakeup { thread, waker, target, sync: value == 1 }
             }
             tag::FORK => {
                 unused(detail32 | value)?;

@@ -38,6 +38,8 @@ pub struct Meta {
     pub energy_uj: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub energy_by_time: Vec<(Time, u64)>,
+    #[serde(default)]
+    pub sync: bool,
     /// Length and checksum of each table of a complete trace.
     #[serde(default)]
     pub tables: BTreeMap<String, Sum>,
@@ -117,6 +119,7 @@ impl Meta {
             lost: header.lost.clone(),
             energy_uj: header.energy_uj,
             energy_by_time: header.energy_by_time.clone(),
+            sync: header.sync,
             tables: BTreeMap::new(),
             segments: Vec::new(),
         }
@@ -140,6 +143,7 @@ impl Meta {
             lost: self.lost.clone(),
             energy_uj: self.energy_uj,
             energy_by_time: self.energy_by_time.clone(),
+            sync: self.sync,
         }
     }
 

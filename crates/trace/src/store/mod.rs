@@ -28,8 +28,9 @@ use std::path::Path;
 
 const FORMAT: &str = "hearth.trace";
 /// Format version, increased whenever an older reader would misread a newer trace.
-const VERSION: u32 = 3;
-/// The oldest version that is read: it has no processes. (Version 1 was a single file.)
+const VERSION: u32 = 4;
+/// The oldest version that is read: it has no processes, and up to version 3 no wake-up is synchronous. (Version 1 was a
+/// single file.)
 const OLDEST: u32 = 2;
 /// Maximum number of events of a group, and of a segment.
 const GROUP_EVENTS: usize = 128 << 10;

@@ -22,7 +22,7 @@ const MAX_TABLE_PAGE: usize = 256 << 20;
 /// Properties common to all files.
 fn properties() -> WriterPropertiesBuilder {
     WriterProperties::builder()
-        .set_created_by("hearth-trace version 3".into())
+        .set_created_by("hearth-trace version 4".into())
         .set_writer_version(WriterVersion::PARQUET_2_0)
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_statistics_enabled(EnabledStatistics::Chunk)

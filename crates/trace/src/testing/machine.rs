@@ -90,7 +90,7 @@ impl Machine {
                     IDLE => Waker::Interrupt,
                     waker => Waker::Thread(waker),
                 };
-                (core, Kind::Wakeup { thread, waker, target })
+                (core, Kind::Wakeup { thread, waker, target, sync: false })
             }
             Step::Switch(core, n, block) => (core, self.switch(core, n, block)?),
             Step::Migrate(n, to) => {

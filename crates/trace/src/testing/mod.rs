@@ -16,11 +16,8 @@ pub fn any_event() -> impl Strategy<Value = Event> {
     let waker = prop_oneof![any::<Tid>().prop_map(Waker::Thread), Just(Waker::Interrupt)];
     let kind = prop_oneof![
         (any::<Tid>(), stop, any::<Tid>()).prop_map(|(prev, stop, next)| Kind::Switch { prev, stop, next }),
-        (any::<Tid>(), waker, any::<CoreId>()).prop_map(|(thread, waker, target)| Kind::Wakeup {
-            thread,
-            waker,
-            target
-        }),
+        (any::<Tid>(), waker, any::<CoreId>(), any::<bool>())
+            .prop_map(|(thread, waker, target, sync)| Kind::Wakeup { thread, waker, target, sync }),
         (any::<Tid>(), any::<Tid>(), any::<CoreId>()).prop_map(|(parent, child, target)| Kind::Fork {
             parent,
             child,
@@ -112,6 +109,7 @@ pub fn any_trace() -> impl Strategy<Value = Trace> {
             vec(any::<u64>(), 0..5),
             any::<u64>(),
             vec(any::<(Time, u64)>(), 0..5),
+            any::<bool>(),
         ),
     )
         .prop_map(|(about, names, numbers)| Header {
@@ -130,6 +128,7 @@ pub fn any_trace() -> impl Strategy<Value = Trace> {
             lost: numbers.2,
             energy_uj: numbers.3,
             energy_by_time: numbers.4,
+            sync: numbers.5,
         });
     let header = header.prop_map(|mut header| {
         let count = header.processes.len() as u32;

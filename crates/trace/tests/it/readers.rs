@@ -18,7 +18,7 @@ fn event(i: u64) -> Event {
     let stop = [Stop::Preempted, Stop::Yielded, Stop::Blocked, Stop::Exited][(i / 14 % 4) as usize];
     let kind = match i % 14 {
         0 => Kind::Switch { prev: other, stop, next: thread },
-        1 => Kind::Wakeup { thread, waker: Waker::Thread(other + 1), target },
+        1 => Kind::Wakeup { thread, waker: Waker::Thread(other + 1), target, sync: false },
         2 => Kind::Fork { parent: other, child: thread, target },
         3 => Kind::Exec { thread, name: other % 2 },
         4 => Kind::Exit { thread },

@@ -1,6 +1,6 @@
 //! Traces that older versions wrote.
 
-use hearth_trace::{Store, Trace};
+use hearth_trace::{Kind, Store, Trace};
 use std::path::Path;
 
 /// A simulated run of `fork-wait:iterations=2`, written before traces had processes.
@@ -18,8 +18,18 @@ fn version_2_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let new = folder.path().join("new");
     old.write(&new).unwrap();
-    assert!(std::fs::read_to_string(new.join("trace.json")).unwrap().contains("\"version\":3"));
+    assert!(std::fs::read_to_string(new.join("trace.json")).unwrap().contains("\"version\":4"));
     assert_eq!(Trace::read(&new).unwrap(), old);
+    Store::open(&path).unwrap().check_files().unwrap();
+}
+
+/// The same run, written before wake-ups said whether they are synchronous.
+#[test]
+fn version_3_is_read() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/version-3");
+    let old = Trace::read(&path).unwrap();
+    assert!(!old.header.sync && old.events.len() == 36 && old.check().is_empty());
+    assert!(!old.events.iter().any(|event| matches!(event.kind, Kind::Wakeup { sync: true, .. })));
     Store::open(&path).unwrap().check_files().unwrap();
 }
 
@@ -30,10 +40,10 @@ fn a_newer_version_is_refused() {
     let path = folder.path().join("newer");
     Trace::default().write(&path).unwrap();
     let file = path.join("trace.json");
-    let text = std::fs::read_to_string(&file).unwrap().replace("\"version\":3", "\"version\":4");
+    let text = std::fs::read_to_string(&file).unwrap().replace("\"version\":4", "\"version\":5");
     let (body, _) = text.rsplit_once(",\"checksum\"").unwrap();
     let sum = xxhash_rust::xxh3::xxh3_64(body.as_bytes());
     std::fs::write(&file, format!("{body},\"checksum\":\"{sum:016x}\"}}\n")).unwrap();
     let message = Trace::read(&path).unwrap_err().to_string();
-    assert!(message.contains("format version 4") && message.contains("reads version 3"), "{message}");
+    assert!(message.contains("format version 5") && message.contains("reads version 4"), "{message}");
 }

@@ -195,7 +195,7 @@ fn cause(trace: &Viewed, place: Place, thread: Tid) -> Result<Cause, tiles::Erro
                 cause.migrated.get_or_insert(Migrated { time: event.time, from, to });
             }
             Kind::Migrate { thread: moved, to, .. } if moved == thread => cause.comes(event.time, to),
-            Kind::Wakeup { thread: woken, waker, target } if woken == thread && cause.woken.is_none() => {
+            Kind::Wakeup { thread: woken, waker, target, .. } if woken == thread && cause.woken.is_none() => {
                 cause.comes(event.time, target);
                 cause.woken = Some(event.time);
                 cause.waker = if let Waker::Thread(tid) = waker { Some(tid) } else { None };

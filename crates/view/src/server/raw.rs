@@ -73,7 +73,7 @@ fn has(area: &Area, event: &Event) -> bool {
 fn subjects(kind: &Kind) -> ([Option<Tid>; 2], Option<CoreId>) {
     match *kind {
         Kind::Switch { prev, next, .. } => ([Some(prev), Some(next)], None),
-        Kind::Wakeup { thread, waker, target } => {
+        Kind::Wakeup { thread, waker, target, .. } => {
             let waker = match waker {
                 Waker::Thread(waker) => Some(waker),
                 Waker::Interrupt => None,

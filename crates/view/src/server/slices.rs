@@ -220,10 +220,10 @@ fn mark(event: &Event) -> Option<Mark> {
         Some(Mark { time: event.time, core: event.core, kind, thread, other, target, detail })
     };
     match event.kind {
-        Kind::Wakeup { thread, waker: Waker::Thread(waker), target } => {
+        Kind::Wakeup { thread, waker: Waker::Thread(waker), target, .. } => {
             mark("wakeup", thread, Some(waker), Some(target), None)
         }
-        Kind::Wakeup { thread, waker: Waker::Interrupt, target } => {
+        Kind::Wakeup { thread, waker: Waker::Interrupt, target, .. } => {
             mark("wakeup", thread, None, Some(target), None)
         }
         Kind::Fork { parent, child, target } => mark("fork", parent, Some(child), Some(target), None),

@@ -35,7 +35,7 @@ fn trace() -> Trace {
     let events = vec![
         run(100, 0, 1),
         at(200, 0, Kind::Place { thread: 2, target: 1, reason: 0, seen_khz: 7 }),
-        at(200, 0, Kind::Wakeup { thread: 2, waker: Waker::Thread(1), target: 1 }),
+        at(200, 0, Kind::Wakeup { thread: 2, waker: Waker::Thread(1), target: 1, sync: false }),
         at(250, 1, Kind::Frequency { khz: 2_000_000 }),
         run(300, 1, 2),
         at(500, 0, Kind::Switch { prev: 1, stop: Stop::Blocked, next: IDLE }),
@@ -359,11 +359,11 @@ fn a_woken_thread_does_not_count_in_what_the_policy_saw() {
         let before = serde_json::to_value(found).expect("JSON")["before"].clone();
         (before["target"]["queue"].clone(), before["idle"].clone())
     };
-    let wake = |target| at(700, 0, Kind::Wakeup { thread: 2, waker: Waker::Interrupt, target });
+    let wake = |target| at(700, 0, Kind::Wakeup { thread: 2, waker: Waker::Interrupt, target, sync: false });
     assert_eq!(seen(wake(1)), (json!(0), json!(3)));
     assert_eq!(seen(wake(2)), (json!(0), json!(3)));
     // Another thread's wake-up does count.
-    let other = at(700, 0, Kind::Wakeup { thread: 1, waker: Waker::Interrupt, target: 1 });
+    let other = at(700, 0, Kind::Wakeup { thread: 1, waker: Waker::Interrupt, target: 1, sync: false });
     assert_eq!(seen(other), (json!(1), json!(2)));
 }
 
@@ -376,7 +376,7 @@ fn moves_after_a_decision_are_told() {
     trace.events.extend([
         at(600, 1, Kind::Set { set: 0, member: true }),
         switch(600, 1, 2, Stop::Blocked, IDLE),
-        at(700, 0, Kind::Wakeup { thread: 2, waker: Waker::Interrupt, target: 0 }),
+        at(700, 0, Kind::Wakeup { thread: 2, waker: Waker::Interrupt, target: 0, sync: false }),
         at(700, 0, Kind::Place { thread: 2, target: 0, reason: 0, seen_khz: 0 }),
         at(750, 2, Kind::Migrate { thread: 2, from: 0, to: 2 }),
         switch(800, 2, IDLE, Stop::Preempted, 2),

@@ -8,14 +8,14 @@
 //! | a thread runs, perhaps with preemptions between | `run` of the cycles, at the core's frequency then |
 //! | it is runnable but does not run | nothing: that is the scheduler's time |
 //! | `Fork`, `Exec` | `fork`, `exec` |
-//! | it blocks; a thread of the workload wakes it | `post` there, `wait` here |
+//! | it blocks; a thread of the workload wakes it | `post` there, `wait` here; the semaphore is in `sync` if the wake-up was synchronous |
 //! | it blocks; an exiting thread wakes it | `join` |
 //! | it waits for a child (`Wait`) that has exited before | `join` |
 //! | it blocks; an interrupt on the same core wakes it | `sleep` for the time blocked (a timer fires where it was set) |
 //! | it blocks; an interrupt elsewhere, or a thread outside, wakes it | `io` for the time blocked |
 //! | a wake-up while it was not blocked | nothing (counted) |
 //!
-//! Each ordered pair of threads (waker, woken) gets its own semaphore. So a thread's waits are
+//! Each ordered pair of threads (waker, woken) gets its own semaphore, and another one for synchronous wake-ups. So a thread's waits are
 //! served by the same thread as in the trace, in the same order, and each semaphore has one
 //! waiter; the recorded execution itself is one in which all ends, and with one waiter per
 //! semaphore no order of execution can end otherwise (see `dry_run.rs`): extraction cannot
@@ -104,7 +104,8 @@ pub struct Extractor<'a> {
     threads: Vec<ThreadBuilder>,
     /// What runs on each core and since when by [`worked`](Self::worked), for threads in and outside the workload.
     running: Vec<Option<(Tid, Time)>>,
-    pairs: HashMap<(ThreadIdx, ThreadIdx), SemIdx>,
+    /// The semaphore of a waker, a woken thread, and of synchronous wake-ups or of others.
+    pairs: HashMap<(ThreadIdx, ThreadIdx, bool), SemIdx>,
     /// When the first traced thread appears: the graph's time 0.
     start: Time,
     now: Time,
@@ -278,7 +279,7 @@ impl<'a> Extractor<'a> {
         self.thread(index).state = State::Running { core };
     }
 
-    fn wakeup(&mut self, core: CoreId, woken: ThreadIdx, waker: Waker) {
+    fn wakeup(&mut self, core: CoreId, woken: ThreadIdx, waker: Waker, sync: bool) {
         let (blocked_on, since) = match self.thread(woken).state {
             State::Blocked { core, since } => (core, since),
             // Blocked since before the trace.
@@ -292,7 +293,7 @@ impl<'a> Extractor<'a> {
             Waker::Thread(tid) if tid != IDLE => match self.traced(tid) {
                 // A thread that waits after its exit was announced only tidies up; a graph in
                 // which another could wait for it while it waits for that one might never end.
-                Some(by) if by != woken && !self.thread(woken).exiting => self.cause(by, woken),
+                Some(by) if by != woken && !self.thread(woken).exiting => self.cause(by, woken, sync),
                 Some(_) => {
                     self.report.unseen += 1;
                     self.delay(woken, None, since);
@@ -324,7 +325,7 @@ impl<'a> Extractor<'a> {
     }
 
     /// Thread `by` lets `woken` go on.
-    fn cause(&mut self, by: ThreadIdx, woken: ThreadIdx) {
+    fn cause(&mut self, by: ThreadIdx, woken: ThreadIdx, sync: bool) {
         if self.thread(by).state == State::Unseen {
             self.thread(by).state = State::Ready;
         }
@@ -333,7 +334,7 @@ impl<'a> Extractor<'a> {
             return;
         }
         let next = self.pairs.len() as SemIdx;
-        let sem = *self.pairs.entry((by, woken)).or_insert(next);
+        let sem = *self.pairs.entry((by, woken, sync)).or_insert(next);
         self.push(by, Op::Post(sem));
         self.push(woken, Op::Wait(sem));
         self.report.posts += 1;
@@ -420,6 +421,9 @@ impl<'a> Extractor<'a> {
             ..self.report
         };
         let (name, origin) = provenance(self.header);
+        let mut sync: Vec<SemIdx> =
+            self.pairs.iter().filter_map(|((.., sync), sem)| sync.then_some(*sem)).collect();
+        sync.sort_unstable();
         let threads = self.tids.iter().zip(self.threads);
         let workload = Workload {
             name,
@@ -432,6 +436,7 @@ impl<'a> Extractor<'a> {
                 })
                 .collect(),
             semaphores: vec![0; self.pairs.len()],
+            sync,
             barriers: Vec::new(),
             ..Workload::default()
         };
@@ -453,9 +458,9 @@ impl Sink for Extractor<'_> {
                 }
                 self.runs(event.core, next);
             }
-            Kind::Wakeup { thread, waker, .. } => {
+            Kind::Wakeup { thread, waker, sync, .. } => {
                 if let Some(woken) = self.traced(thread) {
-                    self.wakeup(event.core, woken, waker);
+                    self.wakeup(event.core, woken, waker, sync);
                 }
             }
             Kind::Fork { parent, child, .. } => self.fork(parent, child),

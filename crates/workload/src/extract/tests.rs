@@ -39,7 +39,7 @@ impl Tape {
     }
 
     fn wake(&mut self, time: Time, core: CoreId, thread: Tid, waker: Waker) -> &mut Self {
-        self.at(time, core, Kind::Wakeup { thread, waker, target: core })
+        self.at(time, core, Kind::Wakeup { thread, waker, target: core, sync: false })
     }
 
     fn fork(&mut self, time: Time, core: CoreId, parent: Tid, child: Tid) -> &mut Self {
@@ -69,6 +69,22 @@ fn preemption_is_invisible_and_waiting_for_a_core_is_no_work() {
     assert_eq!(tape.ops(), [vec![Op::Run(500)]]);
     let report = tape.extract().report;
     assert_eq!((report.cpu, report.cpu_outside), (500, 400));
+}
+
+/// Thread 1 writes to a pipe, and wakes the same thread by a futex.
+#[test]
+fn synchronous_wakeups_have_semaphores_of_their_own() {
+    let mut tape = Tape::new(2);
+    let wakeup = |sync| Kind::Wakeup { thread: 2, waker: Waker::Thread(1), target: 1, sync };
+    tape.start(0, 0, 1).start(0, 1, 2).switch(50, 1, 2, Stop::Blocked, IDLE);
+    tape.at(100, 0, wakeup(false)).start(110, 1, 2).switch(120, 1, 2, Stop::Blocked, IDLE);
+    tape.at(200, 0, wakeup(true)).start(210, 1, 2).exit(220, 1, 2).exit(300, 0, 1);
+    let workload = tape.extract().workload;
+    assert_eq!((&*workload.semaphores, &*workload.sync), (&[0, 0][..], &[1][..]));
+    let writes = [Op::Run(100), Op::Post(0), Op::Run(100), Op::Post(1), Op::Run(100)];
+    assert_eq!(workload.threads[0].ops, writes);
+    let reads = [Op::Run(50), Op::Wait(0), Op::Run(10), Op::Wait(1), Op::Run(10)];
+    assert_eq!(workload.threads[1].ops, reads);
 }
 
 #[test]
@@ -293,7 +309,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
     ];
     prop_oneof![
         8 => (tid.clone(), stop, tid.clone()).prop_map(|(prev, stop, next)| Kind::Switch { prev, stop, next }),
-        6 => (tid.clone(), waker).prop_map(|(thread, waker)| Kind::Wakeup { thread, waker, target: 0 }),
+        6 => (tid.clone(), waker).prop_map(|(thread, waker)| Kind::Wakeup { thread, waker, target: 0, sync: false }),
         3 => (tid.clone(), tid.clone()).prop_map(|(parent, child)| Kind::Fork { parent, child, target: 0 }),
         1 => (tid.clone(), 0u32..3).prop_map(|(thread, name)| Kind::Exec { thread, name }),
         2 => tid.clone().prop_map(|thread| Kind::Exit { thread }),

@@ -73,9 +73,12 @@ pub fn event(
                 next_comm: content.bytes(5),
             }
         }
-        ftrace::WAKING => {
-            EventKind::Waking { pid: content.int(2), comm: content.bytes(1), target: content.core(5) }
-        }
+        ftrace::WAKING => EventKind::Waking {
+            pid: content.int(2),
+            comm: content.bytes(1),
+            target: content.core(5),
+            sync: false,
+        },
         ftrace::WAKEUP => {
             EventKind::Wakeup { pid: content.int(2), comm: content.bytes(1), target: content.core(5) }
         }
@@ -159,6 +162,7 @@ pub fn compact(cpu: u32, message: &[u8], collector: &mut Collector) -> Result<Re
             pid: pid as i32,
             comm: name(comm),
             target: target.min(u32::MAX.into()) as u32,
+            sync: false,
         };
         // The running thread is known after sorting.
         let event = KernelEvent { time, cpu, pid: super::super::collect::RUNNING_THREAD, interrupt, kind };

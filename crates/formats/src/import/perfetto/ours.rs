@@ -50,7 +50,7 @@ impl Ours {
                     0 => Waker::Thread(at.pid),
                     _ => Waker::Interrupt,
                 };
-                Kind::Wakeup { thread: thread(2), waker, target: core(5)? }
+                Kind::Wakeup { thread: thread(2), waker, target: core(5)?, sync: false }
             }
             ftrace::WAKEUP_NEW => Kind::Fork { parent: at.pid, child: thread(2), target: core(5)? },
             ftrace::EXEC => {
@@ -145,8 +145,10 @@ fn small(number: u64) -> Result<u8, Refused> {
 fn pack(core: CoreId, kind: Kind) -> [u32; 6] {
     let [tag, a, b, c, d] = match kind {
         Kind::Switch { prev, stop, next } => [1, prev, next, stop as u32, 0],
-        Kind::Wakeup { thread, waker: Waker::Thread(waker), target } => [2, thread, waker, target.into(), 0],
-        Kind::Wakeup { thread, waker: Waker::Interrupt, target } => [3, thread, 0, target.into(), 0],
+        Kind::Wakeup { thread, waker: Waker::Thread(waker), target, .. } => {
+            [2, thread, waker, target.into(), 0]
+        }
+        Kind::Wakeup { thread, waker: Waker::Interrupt, target, .. } => [3, thread, 0, target.into(), 0],
         Kind::Fork { parent, child, target } => [4, parent, child, target.into(), 0],
         Kind::Exec { thread, name } => [5, thread, name, 0, 0],
         Kind::Exit { thread } => [6, thread, 0, 0, 0],
@@ -176,8 +178,8 @@ fn unpack(time: u64, [core, tag, a, b, c, d]: [u32; 6]) -> Event {
             };
             Kind::Switch { prev: a, stop, next: b }
         }
-        2 => Kind::Wakeup { thread: a, waker: Waker::Thread(b), target: c as u16 },
-        3 => Kind::Wakeup { thread: a, waker: Waker::Interrupt, target: c as u16 },
+        2 => Kind::Wakeup { thread: a, waker: Waker::Thread(b), target: c as u16, sync: false },
+        3 => Kind::Wakeup { thread: a, waker: Waker::Interrupt, target: c as u16, sync: false },
         4 => Kind::Fork { parent: a, child: b, target: c as u16 },
         5 => Kind::Exec { thread: a, name: b },
         6 => Kind::Exit { thread: a },

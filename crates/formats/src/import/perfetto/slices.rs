@@ -88,7 +88,7 @@ impl Slices {
             return Ok(Err(refused));
         }
         let pid = self.cores.get(&cpu).map_or(0, |core| core.running);
-        let kind = EventKind::Waking { pid: tid, comm, target: cpu };
+        let kind = EventKind::Waking { pid: tid, comm, target: cpu, sync: false };
         collector.event(&KernelEvent { time, cpu, pid, interrupt: true, kind })
     }
 

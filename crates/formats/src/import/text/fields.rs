@@ -18,7 +18,7 @@ pub fn event<'a>(head: &Head<'a>) -> Parsed<Option<(KernelEvent<'a>, Option<u64>
         }
         "sched_waking" => {
             let (pid, comm, target) = woken(rest)?;
-            EventKind::Waking { pid, comm, target }
+            EventKind::Waking { pid, comm, target, sync: false }
         }
         "sched_wakeup" => {
             let (pid, comm, target) = woken(rest)?;

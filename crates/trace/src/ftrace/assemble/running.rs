@@ -1,7 +1,7 @@
 //! How threads run, stop, are woken and move between cores.
 
 use super::threads::Life;
-use super::{Assembler, Attempt, LastWakeup, Scope};
+use super::{Assembler, Attempt, LastWakeup, Scope, Waking};
 use crate::{CoreId, Event, IDLE, Kind, Sink, Stop, Tid, Time, Waker};
 
 impl<S: Sink> Assembler<S> {
@@ -66,10 +66,14 @@ impl<S: Sink> Assembler<S> {
             left.filter(|(from, _)| *from == core).and_then(|(_, number)| self.recent_switch(number, tid));
         match (life, attempt, left) {
             (Life::Blocked | Life::Unknown, Some(attempt), _) => {
-                let moved = attempt.target != core;
+                let moved = attempt.waking.target != core;
                 self.insert_wakeup(tid, attempt);
                 if moved {
-                    self.emit(time, core, Kind::Migrate { thread: tid, from: attempt.target, to: core });
+                    self.emit(
+                        time,
+                        core,
+                        Kind::Migrate { thread: tid, from: attempt.waking.target, to: core },
+                    );
                 }
             }
             (Life::Blocked, None, _) if !infers_wakeups => {}
@@ -77,7 +81,11 @@ impl<S: Sink> Assembler<S> {
             // that the thread was about to enter.
             (Life::Blocked, None, Some(stop)) => *stop = Stop::Preempted,
             (Life::Blocked, None, _) => {
-                self.emit(time, core, Kind::Wakeup { thread: tid, waker: Waker::Interrupt, target: core });
+                self.emit(
+                    time,
+                    core,
+                    Kind::Wakeup { thread: tid, waker: Waker::Interrupt, target: core, sync: false },
+                );
             }
             _ => {}
         }
@@ -110,12 +118,12 @@ impl<S: Sink> Assembler<S> {
         let attempt = self.attempts.remove(&tid);
         // An attempt on a thread that was about to block takes effect after the block, if at all.
         let attempt = attempt.filter(|_| stop == Stop::Blocked && started).map(|attempt| {
-            let still_there = match attempt.waker {
+            let still_there = match attempt.waking.waker {
                 Waker::Thread(waker) => self.current[usize::from(attempt.core)] == Some(waker),
                 Waker::Interrupt => true,
             };
-            let waker = if still_there { attempt.waker } else { Waker::Interrupt };
-            Attempt { at: end, time, waker, ..attempt }
+            let waking = if still_there { attempt.waking } else { attempt.waking.by_interrupt() };
+            Attempt { at: end, time, waking, ..attempt }
         });
         self.attempts.extend(attempt.map(|attempt| (tid, attempt)));
         self.thread(tid).left = started.then_some((core, number as u32));
@@ -132,19 +140,20 @@ impl<S: Sink> Assembler<S> {
         }
     }
 
-    pub(super) fn waking(&mut self, time: Time, core: CoreId, tid: Tid, waker: Waker, target: CoreId) {
+    pub(super) fn waking(&mut self, time: Time, core: CoreId, tid: Tid, waking: Waking) {
+        let Waking { waker, target, sync } = waking;
         let started = self.start.is_some();
         let relative = time.saturating_sub(self.start.unwrap_or(time));
         let wakeup = match self.thread(tid).life {
             Life::Blocked => {
                 self.set_life(tid, Life::Ready);
                 self.attempts.remove(&tid);
-                let number = self.emit(time, core, Kind::Wakeup { thread: tid, waker, target });
+                let number = self.emit(time, core, Kind::Wakeup { thread: tid, waker, target, sync });
                 started.then_some(LastWakeup::Emitted { tid, number })
             }
             Life::Running | Life::Unknown => {
                 let (at, time) = (self.window.next(), self.window.newest().max(relative));
-                self.attempts.insert(tid, Attempt { at, time, core, waker, target });
+                self.attempts.insert(tid, Attempt { at, time, core, waking });
                 Some(LastWakeup::Attempted { tid })
             }
             Life::Ready | Life::Ended => None,
@@ -154,11 +163,13 @@ impl<S: Sink> Assembler<S> {
 
     /// Inserts a wake-up whose attempt took effect.
     fn insert_wakeup(&mut self, tid: Tid, attempt: Attempt) {
-        let Attempt { at, time, core, waker, target } = attempt;
+        let Attempt { at, time, core, waking } = attempt;
         // Outside of the window the wake-up comes later than it was, when its waker may no longer be running.
-        let waker = if at >= self.window.first() { waker } else { Waker::Interrupt };
+        let waking = if at >= self.window.first() { waking } else { waking.by_interrupt() };
+        let Waking { waker, target, sync } = waking;
         if self.start.is_some() {
-            self.window.insert(at, Event { time, core, kind: Kind::Wakeup { thread: tid, waker, target } });
+            self.window
+                .insert(at, Event { time, core, kind: Kind::Wakeup { thread: tid, waker, target, sync } });
         }
     }
 
@@ -184,7 +195,7 @@ impl<S: Sink> Assembler<S> {
             }
             Some(LastWakeup::Attempted { tid: woken }) if woken == tid => {
                 if let Some(attempt) = self.attempts.get_mut(&tid) {
-                    attempt.target = to;
+                    attempt.waking.target = to;
                 }
                 return;
             }
@@ -197,7 +208,7 @@ impl<S: Sink> Assembler<S> {
             // Moving a sleeping thread has no effect, unless an attempted wake-up turns out to have woken it.
             _ => {
                 if let Some(attempt) = self.attempts.get_mut(&tid) {
-                    attempt.target = to;
+                    attempt.waking.target = to;
                 }
             }
         }

@@ -66,7 +66,7 @@ fn switch(prev: i32, stop: Stop, next: i32) -> EventKind<'static> {
 }
 
 fn waking(pid: i32, target: u32) -> EventKind<'static> {
-    EventKind::Waking { pid, comm: b"", target }
+    EventKind::Waking { pid, comm: b"", target, sync: false }
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn time_zero_is_the_release_of_the_command() {
     let preempted = Stop::Preempted;
     let expected = [
         (0, 0, Kind::Switch { prev: IDLE, stop: preempted, next: 2 }),
-        (0, 0, Kind::Wakeup { thread: 1, waker: Waker::Thread(2), target: 1 }),
+        (0, 0, Kind::Wakeup { thread: 1, waker: Waker::Thread(2), target: 1, sync: false }),
         (10, 1, Kind::Switch { prev: IDLE, stop: preempted, next: 1 }),
     ];
     assert_eq!(events, expected);
@@ -112,8 +112,31 @@ fn a_wakeup_goes_to_the_core_that_was_chosen() {
     kernel.at(1031, 0, 7, EventKind::Migrate { pid: ROOT, from: 2, to: 0, queued: false });
     kernel.at(1040, 0, 7, switch(7, Stop::Preempted, ROOT));
     let events = kernel.events();
-    assert_eq!(events[1], (30, 0, Kind::Wakeup { thread: 1, waker: Waker::Interrupt, target: 0 }));
+    assert_eq!(
+        events[1],
+        (30, 0, Kind::Wakeup { thread: 1, waker: Waker::Interrupt, target: 0, sync: false })
+    );
     assert!(events.iter().all(|(_, _, kind)| !matches!(kind, Kind::Migrate { .. })));
+}
+
+/// Of an attempt whose waker has stopped when the thread blocks, the waker is unknown, and what it said.
+#[test]
+fn wakeups_are_synchronous_if_their_waker_is_known() {
+    let sync = |pid, target| EventKind::Waking { pid, comm: b"", target, sync: true };
+    for (waker_stops, expected) in [(false, (Waker::Thread(2), true)), (true, (Waker::Interrupt, false))] {
+        let mut kernel = Kernel::started();
+        kernel.at(1015, 0, 7, sync(ROOT, 2));
+        if waker_stops {
+            kernel.at(1017, 0, 7, switch(7, Stop::Blocked, 0));
+        }
+        kernel.at(1020, 2, ROOT, switch(ROOT, Stop::Blocked, 0));
+        kernel.at(1040, 2, 0, switch(0, Stop::Preempted, ROOT));
+        let wakeups = kernel.events().into_iter().filter_map(|(time, _, kind)| match kind {
+            Kind::Wakeup { waker, sync, .. } if time > 0 => Some((waker, sync)),
+            _ => None,
+        });
+        assert_eq!(wakeups.collect::<Vec<_>>(), [expected]);
+    }
 }
 
 /// A decision comes between a wake-up and its migration.
@@ -142,7 +165,7 @@ fn decisions_do_not_separate_a_wakeup_from_its_migration() {
     let late: Vec<_> = trace.events.iter().filter(|event| event.time >= 30).collect();
     let late: Vec<_> = late.iter().map(|event| (event.core, event.kind)).collect();
     let expected = [
-        (0, Kind::Wakeup { thread: 1, waker: Waker::Thread(2), target: 0 }),
+        (0, Kind::Wakeup { thread: 1, waker: Waker::Thread(2), target: 0, sync: false }),
         (0, Kind::Place { thread: 1, target: 0, reason: 1, seen_khz: 7 }),
         (1, set(false)),
         (1, Kind::Spin { on: true }),
@@ -192,7 +215,7 @@ fn waking_a_thread_that_is_about_to_block_is_a_wakeup() {
     kernel.at(1040, 2, 0, switch(0, Stop::Preempted, ROOT));
     let expected = [
         (30, 1, Kind::Switch { prev: 1, stop: Stop::Blocked, next: IDLE }),
-        (30, 0, Kind::Wakeup { thread: 1, waker: Waker::Thread(2), target: 1 }),
+        (30, 0, Kind::Wakeup { thread: 1, waker: Waker::Thread(2), target: 1, sync: false }),
         (40, 1, Kind::Switch { prev: IDLE, stop: Stop::Preempted, next: 1 }),
     ];
     assert_eq!(kernel.events(), expected);
@@ -370,7 +393,7 @@ fn an_old_wakeup_has_no_waker() {
     kernel.at(2_000_000_000, 0, 0, switch(0, Stop::Preempted, 8));
     kernel.at(2_000_000_010, 2, 0, switch(0, Stop::Preempted, ROOT));
     let wakeups = kernel.events().into_iter().filter(|(_, _, kind)| matches!(kind, Kind::Wakeup { .. }));
-    let expected = Kind::Wakeup { thread: 1, waker: Waker::Interrupt, target: 1 };
+    let expected = Kind::Wakeup { thread: 1, waker: Waker::Interrupt, target: 1, sync: false };
     assert_eq!(wakeups.map(|(_, _, kind)| kind).collect::<Vec<_>>(), [expected]);
 }
 
