@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn matrix() -> Result<Matrix, hearth_study::Error> {
     let selection = Selection {
         machines: vec!["xeon-5218".into()],
-        governors: vec![hearth_machine::Governor::Schedutil],
+        governors: vec![hearth_machine::Governor::Schedutil.into()],
         policies: vec![hearth_policy::Spec { source: "cfs".into(), params: Vec::new() }],
         params: Vec::new(),
     };
@@ -47,7 +47,7 @@ fn make(events: u64, path: &Path) -> Result<(), Box<dyn Error>> {
     let loops = (events * 100 / second.saturating_sub(first).max(1)).max(1);
     let (workload, variant) = (workload(loops)?, &matrix.variants[0]);
     let job = Job {
-        governor: matrix.governors[0],
+        governor: matrix.governors[0].governor,
         params: &variant.params,
         world: World::EMPTY,
         ..Job::new(&workload, &matrix.machines[0], &variant.policy)
