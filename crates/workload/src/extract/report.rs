@@ -77,7 +77,7 @@ impl Report {
         warn(
             self.untraced > 0,
             format!(
-                "{} wake-ups came from threads outside the workload ({}) and became fixed delays",
+                "wake-ups by threads outside the workload that became fixed delays: {} ({})",
                 self.untraced,
                 self.untraced_wakers
                     .iter()
