@@ -76,7 +76,7 @@ enum saakm_kept { SAAKM_KEPT_IDLE, SAAKM_KEPT_WHOLE, SAAKM_KEPT_WAITING, SAAKM_K
 
 /* What the kernel knows of an event. */
 enum saakm_fact {
-	SAAKM_WAKER_EXITS,  /* unblock: the waker is exiting */
+	SAAKM_WAKER_EXITS, /* unblock: the waker is exiting */
 	SAAKM_WAKER_SLEEPS, /* unblock: the waker says that it is about to sleep; it is not exiting */
 };
 

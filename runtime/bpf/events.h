@@ -95,7 +95,8 @@ s32 BPF_STRUCT_OPS(saakm_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wa
 	saakm_update_affinity(t, prev_cpu, saakm_pinned(p));
 	s = saakm_begin(SAAKM_IN_OPERATION, t);
 	s->direct = SAAKM_RUNS_FIRST;
-	if ((SAAKM_READS_FACTS & 1 << SAAKM_WAKER_SLEEPS) && state == SAAKM_BLOCKED && (wake_flags & SCX_WAKE_SYNC))
+	if ((SAAKM_READS_FACTS & 1 << SAAKM_WAKER_SLEEPS) && state == SAAKM_BLOCKED &&
+	    (wake_flags & SCX_WAKE_SYNC))
 		s->facts = 1 << SAAKM_WAKER_SLEEPS;
 	chosen = saakm_place((u64)s, (u64)t, cpu);
 	if (s->nr_preempts)
