@@ -15,12 +15,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod linux;
 mod load;
 mod policy;
 mod settings;
 mod spec;
 
 pub use hearth_ipanema::Unit;
+pub use linux::QueuedWakeups;
 pub use load::{Error, base, load, names, read, sources};
 pub use policy::{Capacity, CoreSet, Param, Policy};
 pub use settings::{ParamError, Settings};

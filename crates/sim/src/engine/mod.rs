@@ -21,9 +21,9 @@ use crate::saakm::{Call, Host, Set};
 use crate::thread::{Cause, Task, for_each_child, noise_millionths};
 use hearth_machine::Scaling;
 use hearth_machine::frequency::Model;
+use hearth_policy::QueuedWakeups;
 use hearth_trace::{EnergySampler, Event, Kind, Sink, Stop, Waker};
 use hearth_workload::{Thread, Workload};
-use queued::Queued;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 
@@ -147,7 +147,7 @@ pub struct Engine<'a> {
     model: Model,
     /// Work of a hand-over, in millionths of a cycle. 0 if the world has none.
     handover: u64,
-    queued: Queued,
+    queued: QueuedWakeups,
     load: KernelLoad,
     tasks: Vec<Task<'a>>,
     cores: Vec<CoreState>,
@@ -252,7 +252,11 @@ impl<'a> Engine<'a> {
             .collect();
         Ok(Engine {
             rt: Host::new(machine, policy, params, &specs),
-            queued: Queued::of(job),
+            // Schedulers of sched_ext do not set SCX_OPS_ALLOW_QUEUED_WAKEUP.
+            queued: match job.world.sched_ext {
+                true => QueuedWakeups::None,
+                false => policy.policy().queued_wakeups(),
+            },
             load: KernelLoad::new(nr_cores, specs.len()),
             model,
             handover: match job.world.handovers {

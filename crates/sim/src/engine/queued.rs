@@ -1,34 +1,9 @@
-//! Wake-ups that Linux queues on the target core (`ttwu_queue_cond`, kernel/sched/core.c). The target enqueues the thread, and
-//! so calls the governor for itself: governors ignore calls from other cores.
+//! Wake-ups that Linux queues on the target core. The target enqueues the thread, and so calls the governor for itself:
+//! governors ignore calls from other cores.
 
 use super::{Engine, Mode};
-use crate::batch::Job;
 use hearth_machine::Level;
-
-/// Which wake-ups are queued.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Queued {
-    /// None: a scheduler of sched_ext without `SCX_OPS_ALLOW_QUEUED_WAKEUP`.
-    No,
-    /// Those from another last-level cache (Linux 5.4, 5.9).
-    OtherCaches,
-    /// Also those of idle cores (Linux 5.19 and later).
-    OtherCachesAndIdle,
-}
-
-impl Queued {
-    /// By the Linux that the policy stands for.
-    pub fn of(job: &Job) -> Queued {
-        let ir = job.policy.policy().ir();
-        let is = |name: &str| job.policy.name() == name || ir.bases.iter().any(|base| base == name);
-        match () {
-            () if job.world.sched_ext => Queued::No,
-            () if is("eevdf") => Queued::OtherCachesAndIdle,
-            () if is("cfs") || is("cfs-5-4") => Queued::OtherCaches,
-            () => Queued::No,
-        }
-    }
-}
+use hearth_policy::QueuedWakeups;
 
 impl Engine<'_> {
     /// Calls the governor of core `to` for a thread that core `here` has woken.
@@ -36,8 +11,8 @@ impl Engine<'_> {
         let idle = self.core(to).mode != Mode::Run;
         let queued = to != here
             && match self.queued {
-                Queued::No => false,
-                Queued::OtherCachesAndIdle if idle => true,
+                QueuedWakeups::None => false,
+                QueuedWakeups::OtherCachesAndIdle if idle => true,
                 _ => self.job.machine.topology.level(here as u16, to as u16) > Level::Llc,
             };
         match queued {
