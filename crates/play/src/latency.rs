@@ -1,51 +1,7 @@
 //! Latencies from when a thread becomes runnable to when it executes.
 
-use hearth_trace::Latency;
+use hearth_trace::Histogram;
 use std::sync::Mutex;
-
-/// A histogram of times with three significant digits up to one hour, and the exact maximum.
-#[derive(Clone, Debug)]
-pub struct Histogram {
-    classes: hdrhistogram::Histogram<u64>,
-    max: u64,
-}
-
-const LONGEST: u64 = 3_600_000_000_000;
-
-impl Default for Histogram {
-    fn default() -> Self {
-        let classes = hdrhistogram::Histogram::new_with_max(LONGEST, 3).expect("these bounds are valid");
-        Histogram { classes, max: 0 }
-    }
-}
-
-impl Histogram {
-    pub(crate) fn record(&mut self, ns: u64) {
-        self.classes.saturating_record(ns);
-        self.max = self.max.max(ns);
-    }
-
-    /// Adds the times of `other`.
-    pub fn add(&mut self, other: &Histogram) {
-        self.classes.add(&other.classes).expect("all have the same bounds");
-        self.max = self.max.max(other.max);
-    }
-
-    /// The percentiles, in microseconds.
-    pub fn summary(&self) -> Latency {
-        let us = |ns: u64| ns as f64 / 1e3;
-        // The histogram gives the upper end of a class, which may lie above the largest value.
-        let at = |quantile| us(self.classes.value_at_quantile(quantile).min(self.max));
-        Latency {
-            count: self.classes.len(),
-            p50: at(0.5),
-            p90: at(0.9),
-            p99: at(0.99),
-            p99_9: at(0.999),
-            max: us(self.max),
-        }
-    }
-}
 
 /// The latencies of all threads of a play.
 #[derive(Clone, Default, Debug)]
@@ -113,24 +69,13 @@ mod tests {
         let mut all = all.into_inner().unwrap();
         samples.hand_over(&mut all);
         let summary = all.summary();
-        assert_eq!((summary.count, summary.max), (10_000, 10_000.0));
+        assert_eq!((summary.count, summary.mean, summary.max), (10_000, 5_000.5, 10_000.0));
         for (value, exact) in [(summary.p50, 5_000.0), (summary.p99, 9_900.0), (summary.p99_9, 9_990.0)] {
             assert!((value - exact).abs() < exact / 500.0, "{value} {exact}");
         }
         let mut twice = all.clone();
         twice.add(&all);
-        assert_eq!((twice.summary().count, twice.summary().max), (20_000, 10_000.0));
-    }
-
-    #[test]
-    fn nothing_has_no_latency() {
-        assert_eq!(Histogram::default().summary(), Latency::default());
-    }
-
-    #[test]
-    fn what_is_too_long_is_still_the_maximum() {
-        let mut histogram = Histogram::default();
-        histogram.record(2 * LONGEST);
-        assert_eq!(histogram.summary().max, 7_200_000_000.0);
+        let twice = twice.summary();
+        assert_eq!((twice.count, twice.mean, twice.max), (20_000, 5_000.5, 10_000.0));
     }
 }

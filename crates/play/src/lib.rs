@@ -38,7 +38,7 @@ mod work;
 pub use calibration::Calibration;
 pub use error::{Error, Place};
 pub use host::Host;
-pub use latency::{Histogram, Latencies};
+pub use latency::Latencies;
 pub use ledger::Counts;
 pub use options::{Burn, Options};
 pub use player::Player;

@@ -3,6 +3,7 @@
 use crate::latency::Latencies;
 use crate::ledger::{Counts, Usage};
 use crate::shared::Shared;
+use hearth_trace::Histogram;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
@@ -57,7 +58,7 @@ impl Run {
             ledger.fork.into_iter().for_each(|ns| run.latencies.fork.record(ns));
         }
         let recorders = &shared.recorders;
-        let add = |to: &mut crate::Histogram, from: &Mutex<crate::Histogram>| {
+        let add = |to: &mut Histogram, from: &Mutex<Histogram>| {
             to.add(&from.lock().unwrap_or_else(PoisonError::into_inner));
         };
         add(&mut run.latencies.wakeup, &recorders.wakeup);

@@ -31,7 +31,8 @@ pub use energy::{EnergySampler, watts};
 pub use event::*;
 pub use hash::TraceHash;
 pub use metrics::{
-    INVERSION_THRESHOLD_PERCENT, Latency, Metrics, Migrations, Residency, Summary, UNDERLOAD_INTERVAL,
+    Histogram, INVERSION_THRESHOLD_PERCENT, Latency, Metrics, Migrations, Residency, Summary,
+    UNDERLOAD_INTERVAL,
 };
 pub use source::{
     Energy, Filter, FrequencyChange, INSTRUCTIONS, LaidOver, Method, RecordedPolicy, Recording,

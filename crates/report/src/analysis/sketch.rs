@@ -13,18 +13,21 @@ pub struct Sketch {
     /// Non-zero counts in order of class, at most 7424.
     classes: Vec<(u16, u32)>,
     count: u64,
+    sum: u128,
     max: Time,
 }
 
 impl Sketch {
     pub fn record(&mut self, ns: Time) {
         self.count += 1;
+        self.sum += u128::from(ns);
         self.max = self.max.max(ns);
         self.add(class(ns), 1);
     }
 
     pub fn merge(&mut self, other: &Sketch) {
         self.count += other.count;
+        self.sum += other.sum;
         self.max = self.max.max(other.max);
         other.classes.iter().for_each(|(class, count)| self.add(*class, *count));
     }
@@ -34,6 +37,7 @@ impl Sketch {
         let at = |quantile| us(self.quantile(quantile));
         Latency {
             count: self.count,
+            mean: self.sum as f64 / self.count.max(1) as f64 / 1e3,
             p50: at(0.5),
             p90: at(0.9),
             p99: at(0.99),
@@ -96,8 +100,9 @@ mod tests {
     fn small_values_are_exact() {
         let mut sketch = Sketch::default();
         (1..=100).for_each(|ns| sketch.record(ns));
-        let Latency { count, p50, p90, p99, p99_9, max } = sketch.summary();
-        assert_eq!((count, p50, p90, p99, p99_9, max), (100, 0.05, 0.09, 0.099, 0.1, 0.1));
+        let Latency { count, mean, p50, p90, p99, p99_9, max } = sketch.summary();
+        assert_eq!((count, mean, max), (100, 0.0505, 0.1));
+        assert_eq!((p50, p90, p99, p99_9), (0.05, 0.09, 0.099, 0.1));
     }
 
     proptest! {
@@ -122,6 +127,8 @@ mod tests {
                 prop_assert!(ours >= exact && ours <= exact * (1.0 + 1.0 / 128.0) + 1e-9, "{} {}", ours, exact);
             }
             prop_assert_eq!((summary.count, summary.max), (values.len() as u64, exact(1.0)));
+            let mean = values.iter().sum::<u64>() as f64 / values.len() as f64 / 1e3;
+            prop_assert_eq!(summary.mean, mean);
         }
     }
 }

@@ -360,7 +360,7 @@ mod tests {
         trace.header.threads = vec![thread(1, "cc1"), thread(2, "cc1"), thread(3, "sh")];
         let found = find(&trace, REQUEST);
         let rows = found.threads.unwrap();
-        let latency = |us| Latency { count: 1, p50: us, p90: us, p99: us, p99_9: us, max: us };
+        let latency = |us| Latency { count: 1, mean: us, p50: us, p90: us, p99: us, p99_9: us, max: us };
         let one = Load {
             cpu_s: 0.008,
             runs: 2,

@@ -210,7 +210,7 @@ mod tests {
             ThreadInfo { traced: false, ..thread(4, "kworker") },
         ];
         let rows = find(&trace, REQUEST).wakers.unwrap();
-        let latency = |us| Latency { count: 1, p50: us, p90: us, p99: us, p99_9: us, max: us };
+        let latency = |us| Latency { count: 1, mean: us, p50: us, p90: us, p99: us, p99_9: us, max: us };
         let make = WakerPair {
             waker: "make".into(),
             wakee: "cc1".into(),

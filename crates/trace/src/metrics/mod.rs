@@ -13,6 +13,7 @@ mod underload;
 
 pub(crate) use inversion::{BINS as FREQUENCY_BINS, Class};
 pub use inversion::{Inversion, bin};
+pub use latency::Histogram;
 pub use overload::Overload;
 pub use state::{CoreState, Observer, Occupant, Place, State};
 pub use summary::{Latency, Migrations, Residency, Summary};
@@ -22,7 +23,6 @@ pub use underload::Underload;
 use crate::Trace;
 use crate::event::{CoreId, CoreInfo, Event, Header, Kind, Sink, Time};
 use frequency::Frequency;
-use latency::Latencies;
 use std::collections::BTreeSet;
 
 /// A busy core is inverted if it is slower than an idle one by more than this percentage.
@@ -63,7 +63,7 @@ struct Meters {
     overload: Overload,
     inversion: Inversion,
     frequency: Frequency,
-    latencies: Latencies,
+    latencies: Histogram,
     migrations: Migrations,
 }
 
@@ -86,7 +86,7 @@ impl Metrics {
                 overload: Overload::new(n),
                 inversion: Inversion::new(percent),
                 frequency: Frequency::new(n),
-                latencies: Latencies::new(),
+                latencies: Histogram::default(),
                 migrations: Migrations::default(),
             },
             now: 0,

@@ -63,7 +63,7 @@ fn reference(trace: &Trace) -> Summary {
         (0..cores).filter(|core| all.iter().any(|at| at.running[*core] != IDLE)).count() as u32;
 
     // Per-thread metrics.
-    let mut longest = 0;
+    let (mut waited, mut longest) = (0, 0);
     for (index, event) in trace.events.iter().enumerate() {
         let Kind::Switch { next, .. } = event.kind else { continue };
         summary.context_switches += 1;
@@ -83,9 +83,11 @@ fn reference(trace: &Trace) -> Summary {
             });
         if let Some(woken) = woken {
             summary.wakeup_latency_us.count += 1;
+            waited += event.time - woken.time;
             longest = longest.max(event.time - woken.time);
         }
     }
+    summary.wakeup_latency_us.mean = waited as f64 / summary.wakeup_latency_us.count.max(1) as f64 / 1e3;
     summary.wakeup_latency_us.max = longest as f64 / 1e3;
     summary
 }
@@ -123,6 +125,7 @@ proptest! {
         prop_assert_eq!(fast.context_switches, slow.context_switches);
         prop_assert_eq!(fast.migrations, slow.migrations);
         prop_assert_eq!(fast.wakeup_latency_us.count, slow.wakeup_latency_us.count);
+        prop_assert_eq!(fast.wakeup_latency_us.mean, slow.wakeup_latency_us.mean);
         prop_assert_eq!(fast.wakeup_latency_us.max, slow.wakeup_latency_us.max);
         let points: u32 = crate::series::underload(&trace).iter().map(|point| point.underload).sum();
         prop_assert_eq!(f64::from(points) / fast.duration_s, fast.underload_per_s);

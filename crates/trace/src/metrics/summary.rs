@@ -65,10 +65,12 @@ pub struct Residency {
     pub ms: f64,
 }
 
-/// Latency percentiles in microseconds, with three significant digits; the maximum is exact.
+/// Latencies in microseconds. Percentiles have three significant digits; mean and maximum are exact. All are 0 if there is
+/// none.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Latency {
     pub count: u64,
+    pub mean: f64,
     pub p50: f64,
     pub p90: f64,
     pub p99: f64,
