@@ -10,9 +10,9 @@ WHERE prev != next AND (prev IN (SELECT thread FROM threads WHERE traced) OR nex
 -- Wake-ups of traced threads.
 SELECT count(*) FROM wakeups JOIN threads USING (thread) WHERE traced;
 
--- = wakeup_latency_us.count wakeup_latency_us.p50 wakeup_latency_us.p90 wakeup_latency_us.p99 wakeup_latency_us.p99_9 wakeup_latency_us.max
+-- = wakeup_latency_us.count wakeup_latency_us.mean wakeup_latency_us.p50 wakeup_latency_us.p90 wakeup_latency_us.p99 wakeup_latency_us.p99_9 wakeup_latency_us.max
 -- Wake-up latency in microseconds.
-SELECT count(*), quantile_disc(latency, 0.5) / 1e3 AS p50, quantile_disc(latency, 0.9) / 1e3 AS p90,
+SELECT count(*), avg(latency) / 1e3 AS mean, quantile_disc(latency, 0.5) / 1e3 AS p50, quantile_disc(latency, 0.9) / 1e3 AS p90,
     quantile_disc(latency, 0.99) / 1e3 AS p99, quantile_disc(latency, 0.999) / 1e3 AS p99_9, max(latency) / 1e3 AS max
 FROM latencies JOIN threads USING (thread) WHERE traced;
 

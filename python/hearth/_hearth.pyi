@@ -183,7 +183,7 @@ class Trace:
     def cores(self) -> Table:
         """A row for each core: `core`, `physical`, `llc`, `numa`, `socket`."""
     def metrics(self) -> dict[str, Any]:
-        """The metrics of `hearth report`."""
+        """The metrics of `hearth report`. What the trace cannot tell is None."""
     def workload(self) -> Workload:
         """The workload that the trace shows."""
     def save(self, path: _StrPath) -> None:
@@ -206,7 +206,7 @@ class Simulation:
     def trace_hash(self) -> str: ...
     @property
     def metrics(self) -> dict[str, Any]:
-        """The metrics of `hearth report`."""
+        """The metrics of `hearth report`. Latencies have a mean and no percentiles, which are None."""
     @property
     def trace(self) -> Trace | None:
         """The trace, if it was requested."""

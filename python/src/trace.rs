@@ -9,6 +9,7 @@ use crate::table::{Table, column};
 use crate::workload::Workload;
 use arrow_array::{BooleanArray, StringArray, UInt16Array, UInt32Array};
 use events::Events;
+use hearth_study::measure::Unknown;
 use hearth_trace::{CoreInfo, Error, Header, Metrics, Sink, Store, Summary};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -157,9 +158,10 @@ impl Trace {
         ])
     }
 
-    /// The metrics of `hearth report`.
+    /// The metrics of `hearth report`. What the trace cannot tell is None.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json(py, &py.detach(|| self.summary()).map_err(raise)?)
+        let summary = py.detach(|| self.summary()).map_err(raise)?;
+        json(py, &Unknown::from(&self.header().source).known(&summary).map_err(raise)?)
     }
 
     /// The workload that the trace shows.

@@ -95,9 +95,7 @@ fn numbers(rows: &[Row], here: Option<&str>) -> String {
         "speed-up",
         "energy\nJ",
         "saving",
-        "wake-up µs\nmedian",
-        "\n99%",
-        "\n99.9%",
+        "wake-up\nµs",
         "underload\nper s",
         "overload\ncore·ms",
         "\ncores",
@@ -123,21 +121,18 @@ fn named(machine: &str, here: Option<&str>) -> String {
     if here == Some(machine) { "this machine".into() } else { machine.to_owned() }
 }
 
-fn line(row: &Row) -> [String; 12] {
+fn line(row: &Row) -> [String; 10] {
     let (speedup, saving) = match &row.against {
         Some(against) => (change(&against.speedup), change(&against.saving)),
         None => ("baseline".into(), String::new()),
     };
-    let [p50, p99, p99_9] = row.wakeup_us().map(number);
     [
         format!("  {}", row.setting.label()),
         number(row.time.mean),
         speedup,
         known(row.energy.mean),
         saving,
-        p50,
-        p99,
-        p99_9,
+        number(row.wakeup_mean_us()),
         number(row.mean(|run| run.underload_per_s)),
         number(row.mean(|run| run.overload_core_ms)),
         format!("{:.1}", row.mean(|run| run.cores_used.into())),
@@ -267,7 +262,7 @@ mod tests {
         let table = numbers(&prediction(runs).rows(), None);
         assert_eq!(table.matches("small, schedutil").count(), 1, "{table}");
         assert!(table.contains("+25.0% ±0.0") && table.contains("+50.0% ±0.0"), "{table}");
-        assert!(table.contains("99.9%"), "{table}");
+        assert!(table.contains("wake-up") && !table.contains("99"), "{table}");
         let short = text(&two_policies(8.0), Some("small"), false);
         assert!(short.starts_with("this machine: ") && !short.contains("underload"), "{short}");
         assert_eq!(short.matches("Accuracy: ").count(), 1, "{short}");

@@ -6,6 +6,7 @@ use crate::output::{self, Document};
 use crate::policy;
 use crate::table::number;
 use hearth_modelcheck::{CheckError, Counterexample, HELD, Violation, trace};
+use hearth_study::measure::without_percentiles;
 use hearth_trace::Summary;
 use serde::Serialize;
 use std::path::Path;
@@ -17,6 +18,7 @@ struct Json<'a> {
     violation: &'a Violation,
     /// The steps as text.
     schedule: &'a [String],
+    #[serde(serialize_with = "without_percentiles")]
     summary: &'a Summary,
 }
 

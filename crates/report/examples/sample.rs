@@ -157,9 +157,7 @@ fn row(
         sockets_used: sockets.len() as f64,
         migrations: ([6120.0, 210.0, 3380.0, 388.0][p] * (0.9 + 0.2 * dice.roll())).round(),
         busy_ghz_mean: distribution.residency.iter().map(|(ghz, ms)| ghz * ms).sum::<f64>() / busy,
-        wakeup_p50_us: [4.1, 2.2, 3.6, 3.9][p],
-        wakeup_p99_us: [93.0, 1240.0, 410.0, 71.0][p],
-        wakeup_p99_9_us: [870.0, 4100.0, 1900.0, 640.0][p],
+        wakeup_mean_us: [74.1, 42.2, 83.6, 23.9][p],
     }
 }
 

@@ -36,16 +36,16 @@ pub fn csv(traces: &[Measured]) -> Result<String, Error> {
 }
 
 fn table(trace: &Measured) -> serde_json::Result<Vec<Value>> {
-    let mut value = match trace {
-        Measured { by_interval: Some(by), .. } => serde_json::to_value(&by.rows)?,
-        Measured { by_process: Some(rows), .. } => serde_json::to_value(rows)?,
-        Measured { by_thread: Some(rows), .. } => serde_json::to_value(rows)?,
-        Measured { wakers: Some(rows), .. } => serde_json::to_value(rows)?,
-        Measured { inversions: Some(found), .. } => serde_json::to_value(&found.longest)?,
-        Measured { overloads: Some(found), .. } => serde_json::to_value(&found.longest)?,
-        _ => serde_json::to_value(vec![&trace.summary])?,
+    let unknown = trace.unknown();
+    let value = match trace {
+        Measured { by_interval: Some(by), .. } => unknown.known(&by.rows)?,
+        Measured { by_process: Some(rows), .. } => unknown.known(rows)?,
+        Measured { by_thread: Some(rows), .. } => unknown.known(rows)?,
+        Measured { wakers: Some(rows), .. } => unknown.known(rows)?,
+        Measured { inversions: Some(found), .. } => unknown.known(&found.longest)?,
+        Measured { overloads: Some(found), .. } => unknown.known(&found.longest)?,
+        _ => unknown.known(&[&trace.summary])?,
     };
-    trace.unknown().hide(&mut value);
     Ok(match value {
         Value::Array(rows) => rows,
         _ => Vec::new(),

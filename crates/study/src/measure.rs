@@ -6,9 +6,7 @@ use hearth_report::analysis::{
     Analysis, ByInterval, CriticalPath, Inversions, Others, Overloads, ProcessRow, Request, ThreadRow,
     UnderloadSeries, WakerPair, ratios,
 };
-use hearth_trace::{
-    Energy, Event, Filter, Header, Metrics, Reader, Sink, Source, Summary, Trace, Unrecorded,
-};
+use hearth_trace::{Energy, Event, Filter, Header, Metrics, Reader, Sink, Source, Summary, Trace};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -60,7 +58,7 @@ fn compare(a: &Measured, b: &Measured) -> Result<Comparison, Error> {
     })
 }
 
-/// The measurements of a trace. `None` means not requested. What the recording cannot tell ([`Unknown`]) serializes as null.
+/// The measurements of a trace. `None` means not requested. What the trace cannot tell ([`Unknown`]) serializes as null.
 #[derive(Serialize)]
 #[serde(remote = "Self")]
 pub struct Measured {
@@ -108,23 +106,39 @@ impl Serialize for Measured {
     }
 }
 
-/// What a recording cannot tell, because it lacks events.
+/// What a trace cannot tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Unknown {
     /// How long a ready thread waits for a core, and what follows from it: latency, underload and overload.
     pub waiting: bool,
     pub wakeups: bool,
+    /// How latencies are distributed. In a simulation an idle state has one exit latency and timers are exact, so only the
+    /// mean is known.
+    pub percentiles: bool,
 }
 
-impl From<Unrecorded> for Unknown {
-    fn from(unrecorded: Unrecorded) -> Self {
-        Unknown { waiting: !unrecorded.is_empty(), wakeups: unrecorded.wakeups }
+impl From<&Source> for Unknown {
+    fn from(source: &Source) -> Self {
+        let unrecorded = source.unrecorded();
+        Unknown {
+            waiting: !unrecorded.is_empty(),
+            wakeups: unrecorded.wakeups,
+            percentiles: matches!(source, Source::Simulated { .. }),
+        }
     }
 }
 
 impl Unknown {
-    /// Replaces unknown fields by null.
-    pub fn hide(self, value: &mut Value) {
+    pub const IN_SIMULATIONS: Unknown = Unknown { waiting: false, wakeups: false, percentiles: true };
+
+    /// The JSON of measurements. Unknown fields are null.
+    pub fn known(self, measured: &impl Serialize) -> serde_json::Result<Value> {
+        let mut value = serde_json::to_value(measured)?;
+        self.hide(&mut value);
+        Ok(value)
+    }
+
+    fn hide(self, value: &mut Value) {
         const WAITING: [&str; 6] = [
             "wakeup_latency_us",
             "waiting_ms",
@@ -134,19 +148,31 @@ impl Unknown {
             "overloads",
         ];
         const WAKEUPS: [&str; 2] = ["wakeups", "wakers"];
+        const MEAN: [&str; 2] = ["count", "mean"];
         match value {
             Value::Array(list) => list.iter_mut().for_each(|item| self.hide(item)),
-            Value::Object(object) => object.iter_mut().for_each(|(name, value)| {
-                let name = name.as_str();
-                match self.waiting && WAITING.contains(&name) || self.wakeups && WAKEUPS.contains(&name) {
-                    true => *value = Value::Null,
-                    false if name == "source" => {}
-                    false => self.hide(value),
+            Value::Object(object) => object.iter_mut().for_each(|(name, value)| match name.as_str() {
+                name if self.waiting && WAITING.contains(&name)
+                    || self.wakeups && WAKEUPS.contains(&name) =>
+                {
+                    *value = Value::Null;
                 }
+                "source" => {}
+                "wakeup_latency_us" if self.percentiles => {
+                    let fields = value.as_object_mut().into_iter().flatten();
+                    let unknown = fields.filter(|(name, _)| !MEAN.contains(&name.as_str()));
+                    unknown.for_each(|(_, value)| *value = Value::Null);
+                }
+                _ => self.hide(value),
             }),
             _ => {}
         }
     }
+}
+
+/// Serializes the metrics of a simulation.
+pub fn without_percentiles<S: Serializer>(summary: &Summary, serializer: S) -> Result<S::Ok, S::Error> {
+    Unknown::IN_SIMULATIONS.known(summary).map_err(serde::ser::Error::custom)?.serialize(serializer)
 }
 
 /// The measurements that have a counterpart in another trace.
@@ -163,13 +189,11 @@ struct Compared<'a> {
 
 impl Measured {
     pub fn unknown(&self) -> Unknown {
-        self.source.unrecorded().into()
+        (&self.source).into()
     }
 
     fn compared_values(&self) -> serde_json::Result<Value> {
-        let mut values = serde_json::to_value(self.compared())?;
-        self.unknown().hide(&mut values);
-        Ok(values)
+        self.unknown().known(&self.compared())
     }
 
     /// Leaves out threads and episodes, which cannot be matched between traces.

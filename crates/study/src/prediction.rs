@@ -1,12 +1,13 @@
 //! Predictions for a workload: all runs, comparisons with the baseline of each machine, and a page.
 
 use crate::difference::{AgainstBase, Speedup};
+use crate::measure::without_percentiles;
 use crate::statistics::{Change, Sample, across, mean_of, number, saving, speedup};
 use crate::verdict::{NoVerdict, accuracy, percent, span};
 use crate::{Provenance, Verdict};
 use hearth_report::page;
 use hearth_sim::Outcome;
-use hearth_trace::{Latency, Summary};
+use hearth_trace::Summary;
 use hearth_workload::Workload;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -87,7 +88,8 @@ pub struct Run {
     pub events: u64,
     pub wall_s: f64,
     pub trace_hash: String,
-    /// All metrics, as in `hearth report --json`.
+    /// All metrics, as in `hearth report --json` of a simulated trace.
+    #[serde(serialize_with = "without_percentiles")]
     pub summary: Summary,
 }
 
@@ -228,11 +230,9 @@ impl Row<'_> {
         self.runs.iter().map(value).sum::<f64>() / self.runs.len() as f64
     }
 
-    /// The wake-up latency in microseconds: the means over the runs of the median, the 99% and the 99.9% percentile.
-    pub fn wakeup_us(&self) -> [f64; 3] {
-        let latency =
-            |percentile: fn(&Latency) -> f64| self.mean(|run| percentile(&run.summary.wakeup_latency_us));
-        [latency(|l| l.p50), latency(|l| l.p99), latency(|l| l.p99_9)]
+    /// The mean wake-up latency in microseconds.
+    pub fn wakeup_mean_us(&self) -> f64 {
+        self.mean(|run| run.summary.wakeup_latency_us.mean)
     }
 
     /// The mean frequency of busy cores in GHz; NaN if it is unknown for a run.
@@ -427,7 +427,6 @@ fn verdicts(rows: &[Row]) -> Vec<Verdict> {
 }
 
 fn page_row(row: &Row) -> page::Row {
-    let [wakeup_p50_us, wakeup_p99_us, wakeup_p99_9_us] = row.wakeup_us();
     let estimate = |change: &Change| {
         let [low, high] = change.ci95.unwrap_or([f64::NAN; 2]);
         page::Estimate { mean: change.value, low, high }
@@ -448,9 +447,7 @@ fn page_row(row: &Row) -> page::Row {
         sockets_used: row.mean(|run| run.sockets_used.into()),
         migrations: row.mean(|run| run.migrations as f64),
         busy_ghz_mean: row.busy_ghz(),
-        wakeup_p50_us,
-        wakeup_p99_us,
-        wakeup_p99_9_us,
+        wakeup_mean_us: row.wakeup_mean_us(),
     }
 }
 

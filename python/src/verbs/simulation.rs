@@ -10,6 +10,7 @@ use crate::trace::Trace;
 use crate::workload::Workload;
 use hearth_sim::{Job, Outcome, run};
 use hearth_study::Error;
+use hearth_study::measure::Unknown;
 use hearth_trace::{Event, Summary};
 use pyo3::prelude::*;
 use std::sync::atomic::AtomicBool;
@@ -48,11 +49,12 @@ impl Simulation {
         &self.outcome.trace_hash
     }
 
-    /// The metrics of `hearth report`.
+    /// The metrics of `hearth report`. Latencies have a mean and no percentiles, which are None.
     #[getter]
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let energy_j = Some(self.outcome.energy_j);
-        json(py, &Summary { energy_j, lost_events: Some(0), ..self.outcome.summary.clone() })
+        let summary = Summary { energy_j, lost_events: Some(0), ..self.outcome.summary.clone() };
+        json(py, &Unknown::IN_SIMULATIONS.known(&summary).map_err(raise)?)
     }
 
     fn __repr__(&self) -> String {

@@ -76,8 +76,7 @@ export interface Row {
   policy: string;
   time_s: number;
   energy_j: number;
-  wakeup_p50_us: number;
-  wakeup_p99_us: number;
+  wakeup_mean_us: number;
   underload_per_s: number;
   overload_core_ms: number;
   cores_used: number;

@@ -19,12 +19,7 @@ export function percent(share: number): string {
 type Line = [name: string, title: string, value: (row: Row) => number | null];
 
 const LINES: Line[] = [
-  ["wake-up p50, µs", "From the wake-up of a thread until it runs: the median", (row) => row.wakeup_p50_us],
-  [
-    "wake-up p99, µs",
-    "From the wake-up of a thread until it runs: the 99% percentile",
-    (row) => row.wakeup_p99_us,
-  ],
+  ["wake-up, µs", "Mean time from the wake-up of a thread until it runs", (row) => row.wakeup_mean_us],
   [
     "underload per s",
     "More cores used than threads runnable, in intervals of 4 ms",

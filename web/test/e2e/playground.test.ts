@@ -160,7 +160,7 @@ test("numbers, energy and verdict follow the governor; a machine may have none",
     setting: await page.textContent("#numbers .setting"),
     comparison: await page.textContent("#numbers .comparison"),
     numbers: [await cell("time, s"), await cell("energy, J"), await cell("busy GHz")],
-    latency: await page.textContent("#numbers tr:has-text('wake-up p50')"),
+    latency: await page.textContent("#numbers tr:has-text('wake-up, µs')"),
   });
   const verdicts = () => page.asked.filter((url) => url.endsWith("/api/verdict")).length;
   const first = await shown();

@@ -52,7 +52,7 @@ pub struct Args {
     #[arg(short, long, value_name = "GOVERNOR", default_value = "schedutil", help_heading = WHAT)]
     governor: Governor,
 
-    /// What to reduce: time, energy of the machine, or latency (99th percentile of the time from wake-up to run)
+    /// What to reduce: time, energy of the machine, or latency (mean time from wake-up to run)
     #[arg(long, value_enum, default_value_t = GoalArg::Time, help_heading = WHAT)]
     goal: GoalArg,
 
@@ -274,7 +274,7 @@ impl Args {
             ("speed-up", |one| interval(one.speedup, one.speedup_ci95)),
             ("energy J", |one| number(one.energy_j)),
             ("saving", |one| interval(one.energy_saving, one.energy_saving_ci95)),
-            ("wake-up p99 us", |one| number(one.wakeup_p99_us)),
+            ("wake-up µs", |one| number(one.wakeup_mean_us)),
             ("conserves work", |one| one.verdicts.first().map_or("", |said| said.verdict).into()),
         ];
         text += &table(1, &columns, std::iter::once(&report.baseline).chain(&report.finalists));

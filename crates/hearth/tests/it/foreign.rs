@@ -111,6 +111,36 @@ fn recorded_wakeups_are_known() {
     assert!(text(&hearth(folder, &["extract", "t.trace", "-o", "t.json"]).stderr).is_empty());
 }
 
+/// Beside a simulation, whose percentiles are unknown.
+#[test]
+fn recordings_have_percentiles_of_latencies() {
+    let folder = folder();
+    let folder = folder.path();
+    imported(folder, &sleeps(true));
+    printed(
+        folder,
+        &["sim", "-w", "fork-wait:iterations=5", "-m", "ryzen-3400g", "-p", "cfs", "-o", "s.trace"],
+    );
+    let report = json(folder, &["report", "t.trace", "s.trace", "--json"]);
+    let latency = |at: usize| &report["traces"][at]["summary"]["wakeup_latency_us"];
+    assert!(latency(0)["p99"].is_number() && latency(0)["mean"].is_number(), "{}", latency(0));
+    assert!(latency(1)["p99"].is_null() && latency(1)["mean"].is_number(), "{}", latency(1));
+    let row = |args: &[&str], title: &str| {
+        let text = printed(folder, &[&["report"], args].concat());
+        let row = text.lines().find_map(|line| line.trim_start().strip_prefix(title).map(str::to_owned));
+        row.unwrap_or_else(|| panic!("no {title} in:\n{text}"))
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_ne!(row(&["t.trace"], "wake-up latency, 99% (µs)")[0], "-");
+    assert_eq!(row(&["t.trace", "s.trace"], "wake-up latency, 99% (µs)")[1..], ["-", "-"]);
+    let titles = row(&["t.trace", "s.trace", "--by", "program"], "process ");
+    assert!(titles.join(" ").contains("mean (µs) median (µs) 99% (µs)"), "{titles:?}");
+    let titles = row(&["t.trace", "--by", "program"], "process ").join(" ");
+    assert!(titles.contains("median (µs) 99% (µs)") && !titles.contains("mean"), "{titles}");
+}
+
 #[test]
 fn no_workload_is_invented() {
     for (lines, why, what_to_do) in [

@@ -254,6 +254,51 @@ fn a_simulated_trace_can_be_measured_and_predicted_again() {
     assert_eq!(files, ["t.trace"], "nothing else is left behind");
 }
 
+/// Asserts that all latencies of a document have a mean and no percentiles. Returns their number.
+#[track_caller]
+fn means_only(document: &Value) -> usize {
+    match document {
+        Value::Array(list) => list.iter().map(means_only).sum(),
+        Value::Object(object) => object
+            .iter()
+            .map(|(name, value)| match value.as_object().filter(|_| name == "wakeup_latency_us") {
+                Some(latency) => {
+                    let known = latency.iter().filter(|(_, value)| value.is_number());
+                    assert!(known.map(|(name, _)| name).eq(["count", "mean"]), "{latency:?}");
+                    1
+                }
+                None => means_only(value),
+            })
+            .sum(),
+        _ => 0,
+    }
+}
+
+#[test]
+fn a_simulation_has_no_percentiles_of_latencies() {
+    let folder = folder();
+    let sim = ["sim", "-w", SMALL, "-m", "xeon-e7-8870v4", "-p", "cfs", "--runs", "1"];
+    let report = ["report", "t.trace", "--by", "process", "--wakers"];
+    let with = |args: &[&'static str], more: &[&'static str]| [args, more].concat();
+    let made = printed(folder.path(), &with(&sim, &["-o", "t.trace", "--report", "p.html"]));
+    let page = fs::read_to_string(folder.path().join("p.html")).expect("the page");
+    let measured = printed(folder.path(), &report);
+    let csv = printed(folder.path(), &with(&report[..2], &["--csv"]));
+    for (what, mean) in [(&made, "wake-up"), (&page, "mean, µs"), (&measured, "mean (µs)"), (&csv, "mean")]
+    {
+        assert!(what.contains(mean), "{what}");
+        for percentile in ["median", "99%", "99.9%", "longest (µs)"] {
+            assert!(!what.contains(percentile), "{percentile}: {what}");
+        }
+    }
+    assert_eq!(means_only(&json(folder.path(), &with(&sim, &["--json"]))), 1);
+    assert!(
+        means_only(&json(folder.path(), &with(&report, &["--by", "10ms", "--by", "thread", "--json"]))) > 6
+    );
+    let two = json(folder.path(), &["report", "t.trace", "t.trace", "--json"]);
+    assert_eq!(means_only(&two), 3, "of both, and their ratios");
+}
+
 /// Two simulations in `a.trace` and `b.trace`.
 fn two_traces() -> tempfile::TempDir {
     let folder = folder();
@@ -586,15 +631,14 @@ fn a_prediction_says_where_it_comes_from_and_how_sure_it_is() {
     let (said, first) = page();
     for part in [
         "over 2 recordings",
-        "99.9%",
+        "wake-up",
         "xeon-5218, schedutil",
         "\nAccuracy: ",
         "\nNext: hearth report a.trace\n",
     ] {
         assert!(said.contains(part), "{part} is not in:\n{said}");
     }
-    for part in
-        ["Where this comes from", "hearth predict a.trace b.trace -m xeon-5218", "1 to 2", "99.9%, µs"]
+    for part in ["Where this comes from", "hearth predict a.trace b.trace -m xeon-5218", "1 to 2", "mean, µs"]
     {
         assert!(first.contains(part), "{part}");
     }

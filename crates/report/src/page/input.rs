@@ -93,13 +93,9 @@ pub struct Row {
     pub migrations: f64,
     #[serde(deserialize_with = "null_is_nan")]
     pub busy_ghz_mean: f64,
-    /// Percentiles of the wake-up latency, in microseconds.
+    /// Mean wake-up latency, in microseconds.
     #[serde(deserialize_with = "null_is_nan")]
-    pub wakeup_p50_us: f64,
-    #[serde(deserialize_with = "null_is_nan")]
-    pub wakeup_p99_us: f64,
-    #[serde(deserialize_with = "null_is_nan")]
-    pub wakeup_p99_9_us: f64,
+    pub wakeup_mean_us: f64,
 }
 
 impl Default for Row {
@@ -121,9 +117,7 @@ impl Default for Row {
             sockets_used: f64::NAN,
             migrations: f64::NAN,
             busy_ghz_mean: f64::NAN,
-            wakeup_p50_us: f64::NAN,
-            wakeup_p99_us: f64::NAN,
-            wakeup_p99_9_us: f64::NAN,
+            wakeup_mean_us: f64::NAN,
         }
     }
 }

@@ -82,7 +82,7 @@ struct Column {
     bar: bool,
 }
 
-const COLUMNS: [Column; 14] = [
+const COLUMNS: [Column; 12] = [
     Column { name: "Time", unit: "s", value: |r| r.time_s, text: time, bar: true },
     Column {
         name: "Speed-up",
@@ -101,23 +101,9 @@ const COLUMNS: [Column; 14] = [
     },
     Column {
         name: "Wake-up",
-        unit: "median, µs",
-        value: |r| r.wakeup_p50_us,
-        text: |r, _| three(r.wakeup_p50_us),
-        bar: false,
-    },
-    Column {
-        name: "Wake-up",
-        unit: "99%, µs",
-        value: |r| r.wakeup_p99_us,
-        text: |r, _| three(r.wakeup_p99_us),
-        bar: true,
-    },
-    Column {
-        name: "Wake-up",
-        unit: "99.9%, µs",
-        value: |r| r.wakeup_p99_9_us,
-        text: |r, _| three(r.wakeup_p99_9_us),
+        unit: "mean, µs",
+        value: |r| r.wakeup_mean_us,
+        text: |r, _| three(r.wakeup_mean_us),
         bar: true,
     },
     Column {

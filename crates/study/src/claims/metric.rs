@@ -38,7 +38,8 @@ pub enum Metric {
     Ghz,
     /// Share of the threads' CPU time at frequencies above this one, in GHz.
     AboveGhz(f64),
-    /// 99.9th percentile of the wake-up latency, in microseconds.
+    /// 99.9th percentile of the wake-up latency, in microseconds. It measures queueing: nothing else is distributed in a
+    /// simulation.
     LatencyP999,
     /// Placements with one of these reasons, as a share of all.
     Placed(Vec<String>),

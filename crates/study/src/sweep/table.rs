@@ -42,9 +42,7 @@ pub struct Row {
     pub sockets_used: Option<i32>,
     pub migrations: Option<i64>,
     pub context_switches: Option<i64>,
-    pub wakeup_p50_us: Option<f64>,
-    pub wakeup_p99_us: Option<f64>,
-    pub wakeup_p99_9_us: Option<f64>,
+    pub wakeup_mean_us: Option<f64>,
     pub spin_core_ms: Option<f64>,
     pub events: Option<i64>,
     pub trace_hash: Option<String>,
@@ -124,9 +122,7 @@ impl Row {
             sockets_used: None,
             migrations: None,
             context_switches: None,
-            wakeup_p50_us: None,
-            wakeup_p99_us: None,
-            wakeup_p99_9_us: None,
+            wakeup_mean_us: None,
             spin_core_ms: None,
             events: None,
             trace_hash: None,
@@ -135,7 +131,6 @@ impl Row {
 
     fn with(self, outcome: Outcome) -> Row {
         let summary = outcome.summary;
-        let latency = summary.wakeup_latency_us;
         Row {
             time_s: Some(outcome.time_s),
             energy_j: Some(outcome.energy_j).filter(|joules| joules.is_finite()),
@@ -147,9 +142,7 @@ impl Row {
             sockets_used: Some(summary.sockets_used as i32),
             migrations: Some(summary.migrations as i64),
             context_switches: Some(summary.context_switches as i64),
-            wakeup_p50_us: Some(latency.p50),
-            wakeup_p99_us: Some(latency.p99),
-            wakeup_p99_9_us: Some(latency.p99_9),
+            wakeup_mean_us: Some(summary.wakeup_latency_us.mean),
             spin_core_ms: Some(summary.spin_core_ms),
             events: Some(outcome.events as i64),
             trace_hash: Some(outcome.trace_hash),
@@ -242,9 +235,7 @@ impl Fields<'_> {
             sockets_used: self.int("sockets_used")?,
             migrations: self.long("migrations")?,
             context_switches: self.long("context_switches")?,
-            wakeup_p50_us: self.double("wakeup_p50_us")?,
-            wakeup_p99_us: self.double("wakeup_p99_us")?,
-            wakeup_p99_9_us: self.double("wakeup_p99_9_us")?,
+            wakeup_mean_us: self.double("wakeup_mean_us")?,
             spin_core_ms: self.double("spin_core_ms")?,
             events: self.long("events")?,
             trace_hash: self.optional("trace_hash", |field| match field {

@@ -30,7 +30,7 @@ pub enum Goal {
     #[default]
     Time,
     Energy,
-    /// The 99th percentile of the wake-up latency.
+    /// The mean wake-up latency.
     Latency,
 }
 
@@ -81,7 +81,7 @@ pub struct Rival {
     pub is_product: bool,
     pub time: Sample,
     pub energy: Sample,
-    /// Of the 99th percentile of the wake-up latency, in microseconds.
+    /// Of the mean wake-up latency, in microseconds.
     pub latency: Sample,
     /// Against the baseline: time, energy and latency.
     pub faster: Change,
@@ -284,7 +284,7 @@ impl Runner<'_> {
 }
 
 fn latency(outcome: &Outcome) -> f64 {
-    outcome.summary.wakeup_latency_us.p99
+    outcome.summary.wakeup_latency_us.mean
 }
 
 #[cfg(test)]

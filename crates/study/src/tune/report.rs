@@ -41,7 +41,7 @@ pub struct Compared {
     pub is_product: bool,
     pub time_s: f64,
     pub energy_j: f64,
-    pub wakeup_p99_us: f64,
+    pub wakeup_mean_us: f64,
     pub speedup: f64,
     pub speedup_ci95: Option<[f64; 2]>,
     pub energy_saving: f64,
@@ -112,7 +112,7 @@ impl Compared {
             is_product: rival.is_product,
             time_s: rival.time.mean,
             energy_j: rival.energy.mean,
-            wakeup_p99_us: rival.latency.mean,
+            wakeup_mean_us: rival.latency.mean,
             speedup: rival.faster.value,
             speedup_ci95: rival.faster.ci95,
             energy_saving: rival.saves.value,
@@ -135,7 +135,7 @@ fn improvement(change: Change, goal: Goal) -> String {
     let what = match goal {
         Goal::Time => "faster",
         Goal::Energy => "less in energy",
-        Goal::Latency => "sooner in the 99th percentile of wake-ups",
+        Goal::Latency => "less in wake-up latency",
     };
     let range = change
         .ci95

@@ -31,7 +31,7 @@ pub fn text(traces: &[Measured], top: usize) -> String {
 
 /// One table for all traces: the rows of a second trace follow those of the first.
 fn compared(traces: &[Measured], most: usize, sheet: impl Fn(&Measured) -> Option<Sheet>) -> String {
-    let sheet = |trace: &Measured| Some(known(sheet(trace)?, trace.unknown()));
+    let sheet = |trace: &Measured| Some(known(sheet(trace)?, trace.unknown(), traces));
     let sheets: Vec<Sheet> = traces.iter().filter_map(sheet).collect();
     match &sheets[..] {
         [one] => one.one(most),
@@ -45,7 +45,7 @@ fn each(traces: &[Measured], most: usize, sheet: impl Fn(&Measured) -> Option<Sh
     let mut text = String::new();
     for (trace, name) in traces.iter().zip(NAMES) {
         if let Some(sheet) = sheet(trace) {
-            let mut sheet = known(sheet, trace.unknown());
+            let mut sheet = known(sheet, trace.unknown(), traces);
             if traces.len() > 1 {
                 sheet.title = format!("{name}: {}", sheet.title);
             }
@@ -55,24 +55,38 @@ fn each(traces: &[Measured], most: usize, sheet: impl Fn(&Measured) -> Option<Sh
     text
 }
 
-/// The sheet without the cells that the recording cannot tell.
-fn known(mut sheet: Sheet, unknown: Unknown) -> Sheet {
-    const WAITING: [&str; 7] = [
+/// The sheet without the cells that the trace cannot tell. It has the same columns for all `traces`: simulated ones have the
+/// mean of latencies, recorded ones percentiles.
+fn known(mut sheet: Sheet, unknown: Unknown, traces: &[Measured]) -> Sheet {
+    const WAITING: [&str; 8] = [
         WAITED_FOR,
         "underload/s",
         "overload (core·ms)",
-        "median (µs)",
-        "99% (µs)",
+        MEAN,
+        PERCENTILES[0],
+        PERCENTILES[1],
         "waiting (ms)",
         "overload (ms)",
     ];
+    let simulated = traces.iter().filter(|trace| trace.unknown().percentiles).count();
+    match simulated {
+        0 => sheet.drop(&[MEAN]),
+        _ if simulated == traces.len() => sheet.drop(&PERCENTILES),
+        _ => {}
+    }
     for (column, title) in sheet.titles.iter().enumerate() {
-        if unknown.waiting && WAITING.contains(title) || unknown.wakeups && *title == "wake-ups" {
+        if unknown.waiting && WAITING.contains(title)
+            || unknown.wakeups && *title == "wake-ups"
+            || unknown.percentiles && PERCENTILES.contains(title)
+        {
             sheet.rows.iter_mut().for_each(|row| row[column] = Cell::Unknown);
         }
     }
     sheet
 }
+
+const MEAN: &str = "mean (µs)";
+const PERCENTILES: [&str; 2] = ["median (µs)", "99% (µs)"];
 
 /// Title of the time that the command waited for others.
 const WAITED_FOR: &str = "command waited (ms)";
@@ -83,7 +97,7 @@ fn moment(s: f64) -> Cell {
 }
 
 fn intervals(by: &ByInterval) -> Sheet {
-    let columns: [Column<&Interval>; 12] = [
+    let columns: [Column<&Interval>; 13] = [
         ("from (s)", |row| Text(format!("{:.3}", row.begin_s))),
         ("core·s", |row| Number(row.busy_core_s)),
         ("cores", |row| Count(row.cores_used.into())),
@@ -92,8 +106,9 @@ fn intervals(by: &ByInterval) -> Sheet {
         ("overload (core·ms)", |row| Number(row.overload_core_ms)),
         ("inversion (core·ms)", |row| Number(row.inversion_core_ms)),
         ("wake-ups", |row| Count(row.wakeups)),
-        ("median (µs)", |row| Number(row.wakeup_latency_us.p50)),
-        ("99% (µs)", |row| Number(row.wakeup_latency_us.p99)),
+        (MEAN, |row| Number(row.wakeup_latency_us.mean)),
+        (PERCENTILES[0], |row| Number(row.wakeup_latency_us.p50)),
+        (PERCENTILES[1], |row| Number(row.wakeup_latency_us.p99)),
         ("switches", |row| Count(row.context_switches)),
         ("migrations", |row| Count(row.migrations)),
     ];
@@ -108,13 +123,14 @@ fn loads<'a, R>(
     rows: &'a [R],
     load: fn(&'a R) -> &'a Load,
 ) -> Sheet {
-    let columns: [Column<&Load>; 10] = [
+    let columns: [Column<&Load>; 11] = [
         ("CPU (s)", |load| Number(load.cpu_s)),
         ("GHz", |load| Cell::known(load.ghz_mean)),
         ("runs", |load| Count(load.runs)),
         ("wake-ups", |load| Count(load.wakeups)),
-        ("median (µs)", |load| Number(load.wakeup_latency_us.p50)),
-        ("99% (µs)", |load| Number(load.wakeup_latency_us.p99)),
+        (MEAN, |load| Number(load.wakeup_latency_us.mean)),
+        (PERCENTILES[0], |load| Number(load.wakeup_latency_us.p50)),
+        (PERCENTILES[1], |load| Number(load.wakeup_latency_us.p99)),
         ("waiting (ms)", |load| Number(load.waiting_ms)),
         ("overload (ms)", |load| Number(load.overload_ms)),
         ("migrations", |load| Count(load.migrations)),
@@ -154,12 +170,13 @@ fn threads(rows: &[ThreadRow]) -> Sheet {
 }
 
 fn wakers(rows: &[WakerPair]) -> Sheet {
-    let columns: [Column<&WakerPair>; 10] = [
+    let columns: [Column<&WakerPair>; 11] = [
         ("waker", |row| Text(numbered(&row.waker, row.waker_pid))),
         ("woken", |row| Text(numbered(&row.wakee, row.wakee_pid))),
         ("wake-ups", |row| Count(row.wakeups)),
-        ("median (µs)", |row| Number(row.wakeup_latency_us.p50)),
-        ("99% (µs)", |row| Number(row.wakeup_latency_us.p99)),
+        (MEAN, |row| Number(row.wakeup_latency_us.mean)),
+        (PERCENTILES[0], |row| Number(row.wakeup_latency_us.p50)),
+        (PERCENTILES[1], |row| Number(row.wakeup_latency_us.p99)),
         ("same core", |row| Count(row.same_core)),
         ("hyperthread", |row| Count(row.smt)),
         ("die", |row| Count(row.llc)),

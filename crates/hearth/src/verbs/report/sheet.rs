@@ -70,6 +70,17 @@ impl Sheet {
         Sheet { title, keys, titles, rows: rows.into_iter().map(cells).collect() }
     }
 
+    /// Removes the columns with these titles.
+    pub fn drop(&mut self, titles: &[&str]) {
+        let keep: Vec<bool> = self.titles.iter().map(|title| !titles.contains(title)).collect();
+        let mut kept = keep.iter();
+        self.titles.retain(|_| *kept.next().unwrap_or(&true));
+        for row in &mut self.rows {
+            let mut kept = keep.iter();
+            row.retain(|_| *kept.next().unwrap_or(&true));
+        }
+    }
+
     /// The first `most` rows as text.
     pub fn one(&self, most: usize) -> String {
         let mut table = Plain::new(self.keys);

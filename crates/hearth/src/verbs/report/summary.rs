@@ -77,6 +77,13 @@ fn metrics(trace: &Measured, traces: &[Measured]) -> Vec<(&'static str, Cell)> {
     if traces.iter().any(|trace| trace.energy.is_some()) {
         metrics.extend(parts(trace.energy.as_ref()));
     }
+    let percentiles = [
+        ("wake-up latency, median (µs)", latency.p50),
+        ("wake-up latency, 90% (µs)", latency.p90),
+        ("wake-up latency, 99% (µs)", latency.p99),
+        ("wake-up latency, 99.9% (µs)", latency.p99_9),
+        ("wake-up latency, longest (µs)", latency.max),
+    ];
     metrics.extend([
         ("power (W)", Cell::known(power)),
         ("CPU time (core·s)", Number(s.busy_core_s)),
@@ -89,11 +96,13 @@ fn metrics(trace: &Measured, traces: &[Measured]) -> Vec<(&'static str, Cell)> {
         ("sockets used", Count(s.sockets_used.into())),
         ("mean frequency when busy (GHz)", Cell::known(s.busy_ghz_mean)),
         ("wake-ups", if unknown.wakeups { Cell::Unknown } else { Count(s.wakeups) }),
-        ("wake-up latency, median (µs)", waiting(latency.p50)),
-        ("wake-up latency, 90% (µs)", waiting(latency.p90)),
-        ("wake-up latency, 99% (µs)", waiting(latency.p99)),
-        ("wake-up latency, 99.9% (µs)", waiting(latency.p99_9)),
-        ("wake-up latency, longest (µs)", waiting(latency.max)),
+        ("wake-up latency, mean (µs)", waiting(latency.mean)),
+    ]);
+    if traces.iter().any(|trace| !trace.unknown().percentiles) {
+        let known = |us| if unknown.percentiles { Cell::Unknown } else { waiting(us) };
+        metrics.extend(percentiles.map(|(title, us)| (title, known(us))));
+    }
+    metrics.extend([
         ("context switches", Count(s.context_switches)),
         ("migrations", Count(s.migrations)),
         ("  between hyperthreads", Count(distance.smt)),
