@@ -18,8 +18,10 @@ impl KernelLoad {
         self.cores[core as usize].requested(now)
     }
 
-    pub fn forked(&mut self, now: u64, thread: u32, core: u32) {
+    /// `updated` is when the kernel last updated the core while it was idle.
+    pub fn forked(&mut self, now: u64, updated: u64, thread: u32, core: u32) {
         let core = &mut self.cores[core as usize];
+        core.refresh(updated);
         self.threads[thread as usize] = core.fork(now);
         core.enqueue(now, &mut self.threads[thread as usize]);
     }

@@ -260,7 +260,10 @@ impl<S: Sink> Overlay<S> {
         let Some(thread) = self.threads.get(&tid) else { return };
         let seat = Seat::Ready(to);
         match thread.seat {
-            Seat::Unknown => self.seat(tid, seat, |load, now, thread| load.forked(now, thread, to)),
+            Seat::Unknown => {
+                let updated = self.model.load_updated(self.now, to as u16);
+                self.seat(tid, seat, |load, now, thread| load.forked(now, updated, thread, to));
+            }
             Seat::Blocked(from) => {
                 self.seat(tid, seat, |load, now, thread| load.woken(now, thread, from, to))
             }

@@ -46,7 +46,7 @@ pub use spec::{
 
 pub(crate) use pstate::{MAX_PSTATES, pstate_count};
 
-use crate::idle::{Choice, IdleState, Menu};
+use crate::idle::{Choice, IdleState, Menu, Nohz};
 use crate::machine::Machine;
 use crate::pelt::FULL;
 use counters::{Counters, Reading};
@@ -155,6 +155,7 @@ pub struct Model {
     hwp: Option<hwp::Hwp>,
     invariance: Option<Invariance>,
     idle: Vec<IdleState>,
+    nohz: Nohz,
     /// `None`: the machine's power is unknown.
     meter: Option<Meter>,
     limiter: Option<Limiter>,
@@ -261,6 +262,7 @@ impl Model {
             invariance: invariant.then(|| Invariance::new(spec.schedutil.invariant_khz, &thread_maxima)),
             hwp: spec.hwp.as_ref().map(|hwp| hwp::Hwp::new(hwp, &pstates)),
             idle: machine.idle.clone(),
+            nohz: Nohz::new(topology.cores.iter().map(|core| core.llc)),
             requests,
             pstates,
             windows,
@@ -287,6 +289,7 @@ impl Model {
             self.wake(now, physical);
         } else {
             thread.idle_since = now;
+            self.nohz.newly_idle(now, |other| other != index && !self.threads[other].active);
             self.choose_idle_state(now, index);
             self.sleep(now, physical);
         }
@@ -388,6 +391,7 @@ impl Model {
     pub fn tick(&mut self, now: u64, core: u16) -> u32 {
         let now = self.catch_up(now);
         let index = usize::from(core);
+        self.nohz.busy_tick(now, index, |other| !self.threads[other].active);
         self.count_cycles(now, index);
         let thread = &mut self.threads[index];
         let counters = thread.counters.read();
@@ -399,6 +403,13 @@ impl Model {
             }
         }
         thread.seen_khz
+    }
+
+    /// Time at which the kernel last updated the load of `core` while that was idle, in nanoseconds
+    /// ([`crate::pelt::CoreUtil::refresh`]).
+    pub fn load_updated(&mut self, now: u64, core: u16) -> u64 {
+        self.catch_up(now);
+        self.nohz.updated(usize::from(core))
     }
 
     /// Frequency of `core` that the kernel knows, in kHz: APERF over MPERF between its last two
@@ -430,8 +441,10 @@ impl Model {
             } else if slot >= 2 * cores + self.threads.len() {
                 self.decide(at, slot - 2 * cores - self.threads.len());
             } else {
-                self.threads[slot - 2 * cores].menu.learn_tick();
-                self.choose_idle_state(at, slot - 2 * cores);
+                let index = slot - 2 * cores;
+                self.threads[index].menu.learn_tick();
+                self.nohz.idle_tick(at, index);
+                self.choose_idle_state(at, index);
             }
         }
         self.now = self.now.max(now);
@@ -507,12 +520,14 @@ impl Model {
         let thread = &mut self.threads[index];
         let counts = if self.idle.is_empty() {
             self.requests.idle(index);
+            self.nohz.stop_tick(index);
             false
         } else {
             let Choice { state, stops_tick } = thread.menu.choose(&self.idle);
             thread.idle_state = state as u8;
             if stops_tick {
                 self.requests.idle(index);
+                self.nohz.stop_tick(index);
             } else {
                 // Ticks of idle cores are at multiples of the period.
                 let tick = (now / TICK_NS + 1) * TICK_NS;

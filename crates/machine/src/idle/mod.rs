@@ -1,8 +1,11 @@
-//! Idle states (C-states): depth, exit latency, and the kernel's choice among them ([`Menu`]).
+//! Idle states (C-states): depth, exit latency, and the kernel's choice among them ([`Menu`]). Updates of idle cores' load
+//! ([`Nohz`]).
 
 mod menu;
+mod nohz;
 
 pub(crate) use menu::{Choice, Menu};
+pub(crate) use nohz::Nohz;
 
 use serde::{Deserialize, Serialize};
 

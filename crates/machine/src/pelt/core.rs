@@ -20,9 +20,6 @@ pub struct CoreUtil {
     estimate: u32,
 }
 
-/// Interval at which the sums of idle cores are updated (Linux `LOAD_AVG_PERIOD`, in milliseconds).
-const REFRESH_NS: u64 = 32_000_000;
-
 /// Clock of a core's utilisation (Linux `rq->clock_pelt`): it runs slower on a slow core, and
 /// catches up when the core goes idle.
 #[derive(Debug, Clone)]
@@ -76,14 +73,17 @@ impl CoreUtil {
         self.clock.set(now, true, self.clock.scale);
     }
 
+    /// The kernel updated the core at `at`, if it was idle (Linux `update_blocked_averages`).
+    pub fn refresh(&mut self, at: u64) {
+        if self.clock.idle && self.as_of < at {
+            self.pass(at);
+        }
+    }
+
     /// Attaches a new thread. Its utilisation is half of the core's spare capacity. Linux 5.9 looks at the core before it
-    /// updates it, so that threads that have exited there since an idle core's last refresh count
+    /// updates it, so that threads that have exited there since its last update count
     /// (`post_init_entity_util_avg`. The other bound there does not matter: a weight is 1024 times too large, until 6.13).
     pub fn fork(&mut self, now: u64) -> Util {
-        let refresh = now - now % REFRESH_NS;
-        if !self.clock.idle || self.as_of < refresh {
-            self.pass(if self.clock.idle { refresh } else { now });
-        }
         let start = fixed(FULL).saturating_sub(self.avg) / 2;
         let thread = Util::with(self.pass(now), start);
         self.avg += thread.avg();

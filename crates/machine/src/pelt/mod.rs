@@ -31,7 +31,6 @@
 //! - Utilisation decays continuously instead of in a series that restarts at each period. The two
 //!   differ by at most one period's weight, 2.2 % of [`FULL`].
 //! - There is one thread class.
-//! - Idle cores are updated at multiples of 32 ms. In Linux, a core that goes idle starts the update.
 
 mod core;
 mod decay;

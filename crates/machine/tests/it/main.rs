@@ -7,6 +7,7 @@ mod figure3;
 mod governors;
 mod kinds;
 mod limiter;
+mod nohz;
 mod pelt;
 mod properties;
 mod topology;

@@ -87,7 +87,13 @@ fn a_thread_that_exited_counts_for_the_next_one_until_the_refresh() {
     let second = core.fork(2 * MS);
     assert!((245..=253).contains(&second.value()), "{}", second.value());
     assert_eq!(core.value(2 * MS), second.value(), "the first one has left");
-    assert_eq!(exited().fork(33 * MS).value(), 512);
+    let forked = |refreshed| {
+        let mut core = exited();
+        core.refresh(refreshed);
+        core.fork(6 * MS).value()
+    };
+    assert_eq!(forked(5 * MS), 512);
+    assert_eq!(forked(MS / 2), second.value(), "it was busy");
 }
 
 #[test]

@@ -179,7 +179,8 @@ impl Engine<'_> {
             State::NotQueued => {
                 let parent = if let Waker::Thread(parent) = self.cause.waker { parent } else { IDLE };
                 self.emit(here, Kind::Fork { parent, child: tid, target });
-                self.load.forked(self.now, thread, to);
+                let updated = self.model.load_updated(self.now, target);
+                self.load.forked(self.now, updated, thread, to);
             }
             State::Blocked => {
                 let Cause { waker, sync } = self.cause;

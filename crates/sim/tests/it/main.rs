@@ -1,6 +1,7 @@
 //! The tests of this crate, in one binary.
 
 mod batch;
+mod exited;
 mod overlay;
 mod policies;
 mod properties;
