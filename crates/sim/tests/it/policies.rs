@@ -311,6 +311,25 @@ fn cfs_separates_hyperthreads_that_both_run() {
     }
 }
 
+/// Attempts to find room on another die are an interval apart: work there in between does not matter (nr_balance_failed).
+#[test]
+fn cfs_leaves_a_die_if_five_attempts_find_room_on_another() {
+    let machine = machine();
+    let on =
+        |socket| machine.topology.cores.iter().filter(move |core| core.socket == socket).map(|core| core.id);
+    let short = || vec![Op::repeat(20, vec![Op::Run(6 * WORK_MS), Op::Sleep(60 * MS)])];
+    let main = thread("main", (1..=22).map(Op::Fork).collect());
+    let mut threads = vec![Thread { affinity: on(0).take(1).collect(), ..main }];
+    threads.extend((0..10).map(|_| thread("long", vec![Op::Run(1200 * WORK_MS)])));
+    threads.extend(on(1).take(12).map(|core| Thread { affinity: vec![core], ..thread("short", short()) }));
+    let workload = Workload { name: "two dies".into(), threads, ..Workload::default() };
+    let (_, trace) = simulate_on(&machine, &workload, "cfs", &[]);
+    let elsewhere: BTreeSet<u16> = on(1).collect();
+    let moved: Vec<_> =
+        placements(&trace, "long").into_iter().filter(|(_, core)| elsewhere.contains(core)).collect();
+    assert!(!moved.is_empty() && moved.iter().all(|(reason, _)| reason == "balance"), "{moved:?}");
+}
+
 /// A thread that had a core for itself owes no time to a thread that arrives later: they share the core.
 #[test]
 fn a_thread_that_ran_alone_does_not_starve_later() {
