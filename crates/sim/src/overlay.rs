@@ -265,7 +265,8 @@ impl<S: Sink> Overlay<S> {
                 self.seat(tid, seat, |load, now, thread| load.forked(now, updated, thread, to));
             }
             Seat::Blocked(from) => {
-                self.seat(tid, seat, |load, now, thread| load.woken(now, thread, from, to))
+                let updated = self.model.load_updated(self.now, from as u16);
+                self.seat(tid, seat, |load, now, thread| load.woken(now, updated, thread, from, to));
             }
             Seat::Ready(from) if from != to => {
                 self.seat(tid, seat, |load, now, thread| load.moved(now, thread, from, to));

@@ -185,7 +185,8 @@ impl Engine<'_> {
             State::Blocked => {
                 let Cause { waker, sync } = self.cause;
                 self.emit(here, Kind::Wakeup { thread: tid, waker, target, sync });
-                self.load.woken(self.now, thread, from, to);
+                let updated = self.model.load_updated(self.now, from as u16);
+                self.load.woken(self.now, updated, thread, from, to);
             }
             State::Ready | State::Running if from != to => {
                 // A thread that leaves its core when it is preempted first stops there.

@@ -330,6 +330,19 @@ fn cfs_leaves_a_die_if_five_attempts_find_room_on_another() {
     assert!(!moved.is_empty() && moved.iter().all(|(reason, _)| reason == "balance"), "{moved:?}");
 }
 
+/// The core whose tick makes the attempt may run a thread that cannot go.
+#[test]
+fn cfs_leaves_a_die_beside_a_pinned_thread() {
+    let machine = Machine::builtin("xeon-6130-2s").unwrap();
+    let long = || Op::Run(1500 * WORK_MS);
+    let main = [Op::Run(10 * WORK_MS)].into_iter().chain((1..=20).map(Op::Fork)).chain([long()]);
+    let mut threads = vec![Thread { affinity: vec![0], ..thread("main", main.collect()) }];
+    threads.extend((0..20).map(|_| thread("long", vec![long()])));
+    let workload = Workload { name: "pinned".into(), threads, ..Workload::default() };
+    let (outcome, _) = simulate_on(&machine, &workload, "cfs", &[]);
+    assert_eq!(outcome.summary.sockets_used, 2);
+}
+
 /// A thread that had a core for itself owes no time to a thread that arrives later: they share the core.
 #[test]
 fn a_thread_that_ran_alone_does_not_starve_later() {
