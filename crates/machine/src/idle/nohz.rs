@@ -5,7 +5,8 @@
 //! until it goes idle itself (`nohz_newidle_balance`). It has all of them updated (`_nohz_idle_balance`).
 //!
 //! Left out: the calls of the governor by an update, ticks of idle loops that spin (the core was updated when its thread
-//! blocked), the limit on `avg_idle`, and updates because of waiting threads.
+//! blocked), the limit on `avg_idle`, updates because of waiting threads, and that the idle core which does the updates of a
+//! busy core's tick wakes up for them. One time stands for `nohz.next_balance` and `nohz.next_blocked`.
 
 use hearth_base::constants::TICK_NS;
 
