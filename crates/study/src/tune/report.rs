@@ -134,8 +134,8 @@ impl Rival {
 fn improvement(change: Change, goal: Goal) -> String {
     let what = match goal {
         Goal::Time => "faster",
-        Goal::Energy => "less in energy",
-        Goal::Latency => "less in wake-up latency",
+        Goal::Energy => "lower in energy",
+        Goal::Latency => "lower in wake-up latency",
     };
     let range = change
         .ci95
@@ -162,7 +162,7 @@ mod tests {
         let change = |value, ci95| Change { value, ci95 };
         let faster = improvement(change(0.14, Some([0.11, 0.17])), Goal::Time);
         assert_eq!(faster, "14.0% faster (11.0 to 17.0)");
-        assert_eq!(improvement(change(0.02, None), Goal::Energy), "2.0% less in energy");
+        assert_eq!(improvement(change(0.02, None), Goal::Energy), "2.0% lower in energy");
         assert_eq!(energy(change(0.0004, None)), "as much energy");
         assert_eq!(energy(change(-0.031, None)), "3.1% more energy");
     }
