@@ -403,7 +403,7 @@ bool BPF_STRUCT_OPS(saakm_yield, struct task_struct *from, struct task_struct *t
 	return false;
 }
 
-/* Frequency of this core in kHz, from the configured source; 0: unknown. */
+/* Frequency of a core in kHz at its last tick in the kernel, from the configured source; 0: unknown. */
 static __always_inline u32 saakm_measure_khz(u32 cpu)
 {
 	struct saakm_core SAAKM_MEM *core = saakm_core_at(cpu);
@@ -661,6 +661,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(saakm_init)
 		if (!saakm_core_at(c)->known)
 			continue;
 		SAAKM_INIT_CORE(saakm_core_attrs(NULL, c));
+		saakm_core_at(c)->seen_khz = saakm_measure_khz(c);
 		error = saakm_init_stranger(c);
 		if (error)
 			return error;
