@@ -85,8 +85,8 @@ pub struct Simulated {
 pub struct Remembered {
     state: Vec<u64>,
     core_attrs: Vec<u64>,
-    /// For each core: the frequency at its last tick, and the start of its last idle period.
-    seen: Vec<(u32, i64)>,
+    /// For each core: the start of its last idle period.
+    idle_since: Vec<i64>,
 }
 
 /// The scheduling attributes of a thread.
@@ -212,11 +212,10 @@ impl<'a> Host<'a, Simulated> {
     /// What the next run finds.
     pub fn remember(&self) -> Remembered {
         let memory = &self.memory;
-        let seen = |core| (memory.core(core).seen_khz, memory.core(core).idle_since);
         Remembered {
             state: memory.state().to_vec(),
             core_attrs: memory.core_attrs().to_vec(),
-            seen: (0..memory.nr_cores()).map(seen).collect(),
+            idle_since: (0..memory.nr_cores()).map(|core| memory.core(core).idle_since).collect(),
         }
     }
 
@@ -224,9 +223,8 @@ impl<'a> Host<'a, Simulated> {
     pub fn recall(&mut self, from: &Remembered) {
         self.memory.state_mut().copy_from_slice(&from.state);
         self.memory.core_attrs_mut().copy_from_slice(&from.core_attrs);
-        for (&(seen_khz, idle_since), core) in from.seen.iter().zip(0..) {
-            let core = self.memory.core_mut(core);
-            (core.seen_khz, core.idle_since) = (seen_khz, idle_since);
+        for (&idle_since, core) in from.idle_since.iter().zip(0..) {
+            self.memory.core_mut(core).idle_since = idle_since;
         }
     }
 

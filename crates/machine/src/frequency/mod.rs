@@ -226,7 +226,7 @@ impl Model {
             core.pstate = core.range.0;
             core
         };
-        let cores = (0..count).map(core).collect();
+        let cores: Vec<Physical> = (0..count).map(core).collect();
         let tops = match shape.kinds.as_slice() {
             [] => vec![pstates.top()],
             kinds => kinds.iter().map(|kind| pstates.at_most(kind.max_khz)).collect(),
@@ -248,7 +248,7 @@ impl Model {
                     menu: Menu::new(),
                     counters: Counters::default(),
                     ticked: Reading::default(),
-                    seen_khz: spec.min_khz,
+                    seen_khz: pstates.khz(cores[usize::from(c.physical)].requested.floor),
                 })
                 .collect(),
             cores,
@@ -413,8 +413,8 @@ impl Model {
     }
 
     /// Frequency of `core` that the kernel knows, in kHz: APERF over MPERF between its last two
-    /// ticks (ATC'20 paper, section 4.5); the minimum before the first tick. Idle cores have no
-    /// ticks, so the value becomes stale.
+    /// ticks (ATC'20 paper, section 4.5); before the first tick, what its governor requests. Idle cores
+    /// have no ticks, so the value becomes stale.
     pub fn seen_khz(&self, core: u16) -> u32 {
         self.threads[usize::from(core)].seen_khz
     }

@@ -183,6 +183,7 @@ fn amd_has_three_frequencies_and_boost() {
 fn the_kernel_sees_averages_of_busy_time() {
     let mut gold = model("xeon-5218", Governor::Schedutil);
     assert_eq!(gold.seen_khz(0), 1_000_000, "before the first tick");
+    assert_eq!(model("xeon-5218", Governor::Performance).seen_khz(0), 3_900_000, "as its governor requests");
     gold.set_active(0, 0, true);
     assert_eq!(gold.tick(100_000, 0), 1_000_000);
     assert_eq!(gold.tick(20 * MS, 0), 3_841_708, "0.4 ms at 1 GHz, the rest at 3.9");

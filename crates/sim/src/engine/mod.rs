@@ -465,6 +465,7 @@ impl<'a> Engine<'a> {
     /// Starts the threads of the workload that no thread forks, on core `first`. Then starts the background
     /// threads, evenly distributed over the machine.
     fn begin(&mut self, first: u32) -> Result<(), SimError> {
+        self.show_idle_cores();
         let workload = self.job.workload;
         let mut forked = vec![false; workload.threads.len()];
         for thread in &workload.threads {
@@ -479,6 +480,15 @@ impl<'a> Engine<'a> {
             self.fork(core as u32, None, (forked.len() + number) as u32)?;
         }
         Ok(())
+    }
+
+    /// Shows the policy what the kernel knows of cores that have been idle since before the run.
+    fn show_idle_cores(&mut self) {
+        for core in 0..self.cores.len() as u16 {
+            let latency = self.model.exit_latency_ns(self.now, core);
+            let seen = self.rt.memory.core_mut(core.into());
+            (seen.seen_khz, seen.exit_latency_ns) = (self.model.seen_khz(core), latency as u32);
+        }
     }
 
     fn advance_to(&mut self, time: u64) {

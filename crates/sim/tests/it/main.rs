@@ -2,6 +2,7 @@
 
 mod batch;
 mod exited;
+mod idle;
 mod overlay;
 mod policies;
 mod properties;
