@@ -72,8 +72,8 @@ fmt: ## Format Rust, C, Ipanema and Python sources
 	@scripts/need linters
 	cargo fmt --all
 	find runtime lab crates/ipanema/tests/native -name '*.[ch]' -exec out/tools/linters/clang_format/data/bin/clang-format -i {} +
-	out/tools/linters/bin/ruff check --quiet --fix
-	out/tools/linters/bin/ruff format --quiet
+	out/tools/linters/bin/ruff check --quiet --fix . $$(git grep -lE '^#!.*python3')
+	out/tools/linters/bin/ruff format --quiet . $$(git grep -lE '^#!.*python3')
 	cargo run --locked --quiet -p hearth-sched -- fmt policies/*.ipa policies/cookbook/*.ipa
 
 docs: ## Build the book: docs/book/index.html
