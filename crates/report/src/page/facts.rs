@@ -1,6 +1,6 @@
 //! The sections of facts and notes.
 
-use super::html::escape;
+use super::html::{escape, prose};
 use std::fmt::Write;
 
 pub fn workload(facts: &[(String, String)]) -> String {
@@ -27,7 +27,7 @@ pub fn notes(notes: &[String]) -> String {
     }
     let mut html = String::from("<section id=\"notes\"><h2>Notes</h2><ul>");
     for note in notes {
-        let _ = write!(html, "<li>{}</li>", escape(note));
+        let _ = write!(html, "<li>{}</li>", prose(note));
     }
     html + "</ul></section>"
 }

@@ -1,6 +1,6 @@
 //! The answer, and three rows for each machine.
 
-use super::html::escape;
+use super::html::{escape, prose};
 use super::{Estimate, Finding};
 use std::fmt::Write;
 
@@ -13,13 +13,13 @@ pub fn section(findings: &[Finding], accuracy: &str) -> String {
     findings.iter().for_each(|finding| html.push_str(&one(finding)));
     html.push_str("</div>");
     if !accuracy.is_empty() {
-        let _ = write!(html, "<p class=\"quiet\">{}</p>", escape(accuracy));
+        let _ = write!(html, "<p class=\"quiet\">{}</p>", prose(accuracy));
     }
     html + "</section>"
 }
 
 fn one(finding: &Finding) -> String {
-    let mut html = format!("<div><p>{}</p>", escape(&finding.sentence));
+    let mut html = format!("<div><p>{}</p>", prose(&finding.sentence));
     if !finding.rows.is_empty() {
         let _ = write!(
             html,

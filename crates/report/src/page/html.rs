@@ -2,6 +2,19 @@
 
 pub use hearth_base::escape::{html as escape, line as clean};
 
+/// A sentence, escaped, with its `names` as code.
+pub fn prose(sentence: &str) -> String {
+    let parts: Vec<&str> = sentence.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return escape(sentence);
+    }
+    let part = |(index, part): (usize, &&str)| match index % 2 {
+        0 => escape(part),
+        _ => format!("<code>{}</code>", escape(part)),
+    };
+    parts.iter().enumerate().map(part).collect()
+}
+
 /// JSON for the inside of a `script` element.
 pub fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value)
@@ -32,6 +45,12 @@ mod tests {
     fn json_cannot_close_its_script() {
         let text = json(&"</script><!--\u{2028}");
         assert_eq!(text, "\"\\u003c/script>\\u003c!--\\u2028\"");
+    }
+
+    #[test]
+    fn names_in_a_sentence_are_code() {
+        assert_eq!(prose("`a<b` and `c`."), "<code>a&lt;b</code> and <code>c</code>.");
+        assert_eq!(prose("a ` alone"), "a ` alone");
     }
 
     #[test]
