@@ -129,8 +129,9 @@ impl Trace {
         py.detach(|| slices::of(&self.events)).map_err(raise)?.table()
     }
 
-    /// A row for each thread: `thread`, `name`, `parent`, `traced`, `tid`, `pid`, `process`. The kernel's numbers and the process
-    /// are null where they are unknown.
+    /// A row for each thread: `thread`, `name`, `parent`, `traced`, `tid`, `pid`, `process`.
+    ///
+    /// Unknown numbers are null.
     fn threads(&self) -> PyResult<Table> {
         let Header { threads, processes, .. } = self.header();
         let pid = |process: u32| Some(processes.get(process as usize)?.pid);

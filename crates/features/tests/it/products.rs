@@ -1,6 +1,6 @@
 //! Products compile, have the names of the model, and simulate.
 
-use hearth_features::{Model, NAMES, Product, Stored};
+use hearth_features::{Claim, Model, NAMES, Product, Stored};
 use hearth_machine::Machine;
 use hearth_policy::load;
 use hearth_sim::{Job, Native, World, run};
@@ -71,4 +71,18 @@ fn each_product_has_one_stored_verdict_on_each_claim() {
             assert_eq!(products, verdicts.products);
         }
     }
+}
+
+#[test]
+#[ignore = "a minute: make test-all"]
+fn the_book_counts_the_stored_verdicts() {
+    let (stored, model) = (Stored::load(), Model::named("warm").unwrap());
+    let products = model.products();
+    let verdict = |product| stored.verdict(&model, product, Claim::Conserves).expect("a verdict");
+    let count = |name| products.iter().filter(|product| verdict(product).name() == name).count();
+    let [proved, refuted, open] = ["proved", "refuted", "open"].map(count);
+    let sentence = format!("{proved} conserve work; this is refuted for {refuted} and open for {open}.");
+    let book = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/study.md");
+    let book = std::fs::read_to_string(book).unwrap().replace(',', "");
+    assert!(book.contains(&sentence), "docs/src/study.md should say: {sentence}");
 }
