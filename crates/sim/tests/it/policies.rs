@@ -508,3 +508,24 @@ fn a_machine_without_cpufreq_has_no_slow_core() {
         assert_eq!(placed[0].0 == "slow", slow, "{}: {placed:?}", machine.name);
     }
 }
+
+/// The first child of a team waits for its parent, until ember's timer moves it. EEVDF places the others meanwhile.
+#[test]
+fn a_thread_that_waited_gets_a_core_of_its_own() {
+    let work = || Op::Run(20 * WORK_MS);
+    let joins = (1..=15).map(Op::Join);
+    let ops =
+        [Op::Run(WORK_MS)].into_iter().chain((1..=15).map(Op::Fork)).chain([work()]).chain(joins).collect();
+    let mut threads = vec![thread("main", ops)];
+    threads.extend((0..15).map(|_| thread("work", vec![work()])));
+    let workload = Workload { name: "team".into(), threads, ..Workload::default() };
+    let machine = Machine::builtin("ryzen-7950x").unwrap();
+    let time = |policy: &str| {
+        let policy = Native::build(load(policy).unwrap()).unwrap();
+        let governor = Governor::Performance;
+        let job = Job { governor, noise: 0.0, ..Job::new(&workload, &machine, &policy) };
+        run(&job, &mut Vec::<Event>::new()).unwrap().time_s
+    };
+    let (eevdf, ember) = (time("eevdf"), time("ember"));
+    assert!(ember < 1.1 * eevdf, "{ember} {eevdf}");
+}
