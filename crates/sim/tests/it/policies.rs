@@ -59,6 +59,10 @@ fn placements(trace: &Trace, name: &str) -> Vec<(String, u16)> {
         .collect()
 }
 
+fn name(trace: &Trace, tid: u32) -> &str {
+    &trace.header.threads.iter().find(|thread| thread.tid == tid).unwrap().name
+}
+
 /// A shell that forks `children` threads one after the other and waits for each. Each runs `ms` milliseconds.
 fn shell(children: u32, ms: u64) -> Workload {
     let mut threads = vec![Thread { name: "sh".into(), ..Thread::default() }];
@@ -489,6 +493,18 @@ fn work_goes_to_fast_cores() {
     let (first, later) = cores.split_at(8);
     assert!(first.iter().any(|core| !fast(core)), "{first:?}");
     assert!(!later.is_empty() && later.iter().all(fast), "{later:?}");
+
+    // The first fast core that balances takes one: each does so every 32 ms.
+    let free = trace
+        .events
+        .iter()
+        .filter(|e| matches!(e.kind, Kind::Exit { thread } if name(&trace, thread) == "short"));
+    let moved = trace
+        .events
+        .iter()
+        .filter(|e| matches!(e.kind, Kind::Place { thread, .. } if name(&trace, thread) == "long"));
+    let (free, moved) = (free.map(|e| e.time).max().unwrap(), moved.map(|e| e.time).max().unwrap());
+    assert!(moved - free < 40 * MS, "{free} to {moved} ns");
 }
 
 /// As in the kernel, where cpufreq has no driver: cores of unknown frequency count as fast.
